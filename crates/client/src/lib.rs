@@ -1,1 +1,20 @@
-//! 
+//! Connections to MCP servers, of any transport and either era, kept alive.
+//!
+//! A [`Server`] is a handle to one supervised server: it connects, finds out the era, restarts and reconnects, and says
+//! in which state it is. [`Server::call`] sends a client's request and gives back the server's answer; what the server
+//! says in between (progress, logs, questions) goes into the call's [`Outbox`]. What concerns no call (a changed list,
+//! an updated resource, a new state) is told as [`News`].
+
+pub mod call;
+pub mod news;
+pub mod outbox;
+pub mod server;
+pub mod spec;
+pub mod status;
+
+pub use call::{Call, CallError, Caller};
+pub use news::{News, What};
+pub use outbox::{Event, Outbox, Question, Reply};
+pub use server::Server;
+pub use spec::{ServerSpec, Transport};
+pub use status::{State, Status};

@@ -1,0 +1,77 @@
+//! What a server says during a call, on its way to the client: a small bounded queue.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, oneshot};
+use toolgate_protocol::Method;
+
+/// How many events may wait for a slow client. Progress and logs beyond it are dropped, questions are refused.
+const CAPACITY: usize = 256;
+
+/// Something a server says before it answers.
+#[derive(Debug)]
+pub enum Event {
+    /// The `params` of `notifications/progress`; the token is the connection's, see [`Event::Progress`]'s reader.
+    Progress(Bytes),
+    /// The `params` of `notifications/message`.
+    Log(Bytes),
+    /// A question of a legacy server.
+    Ask(Question),
+    /// Another notification that came on the call's own stream: method and `params`.
+    Other(Method, Option<Bytes>),
+}
+
+/// A question of a legacy server to the client. Dropping it unanswered answers it with an error.
+#[derive(Debug)]
+pub struct Question {
+    pub method: Method,
+    /// The JSON of `params`, `{}` where there was none.
+    pub params: Bytes,
+    pub answer: oneshot::Sender<Reply>,
+}
+
+/// The answer to a [`Question`]: the JSON of `result` or of `error`.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    Result(Bytes),
+    Error(Bytes),
+}
+
+/// The queue of one call.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    queue: Mutex<VecDeque<Event>>,
+    filled: Notify,
+}
+
+impl Outbox {
+    /// Puts an event in; gives it back where the client is too slow.
+    pub fn push(&self, event: Event) -> Result<(), Event> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.len() >= CAPACITY {
+            return Err(event);
+        }
+        queue.push_back(event);
+        drop(queue);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// The next event, in the order in which they came. Dropping the future loses none.
+    pub async fn next(&self) -> Event {
+        loop {
+            let filled = self.filled.notified();
+            if let Some(event) = self.take() {
+                return event;
+            }
+            filled.await;
+        }
+    }
+
+    /// The next event if one is there.
+    pub fn take(&self) -> Option<Event> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}

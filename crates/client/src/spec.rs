@@ -1,0 +1,65 @@
+//! How a server is reached and within which bounds.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolgate_protocol::Era;
+
+/// All that is needed to reach one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSpec {
+    pub name: Arc<str>,
+    pub transport: Transport,
+    /// The era to speak; found out where nothing is said.
+    pub era: Option<Era>,
+    /// Whether it starts with the first call instead of at once.
+    pub on_demand: bool,
+    /// How long it may be without a call before it is stopped (stdio only).
+    pub idle_stop: Option<Duration>,
+    pub call_timeout: Duration,
+    pub connect_timeout: Duration,
+    /// How many calls it gets at a time; further ones wait in order.
+    pub max_concurrency: usize,
+    /// How many calls may wait.
+    pub max_waiting: usize,
+    pub max_message_bytes: usize,
+}
+
+/// The way to a server.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Transport {
+    Stdio {
+        command: String,
+        args: Vec<String>,
+        /// What the child's environment has besides the small allow-list.
+        env: BTreeMap<String, String>,
+        cwd: Option<PathBuf>,
+    },
+    /// Streamable HTTP, 2025-03-26 to 2026-07-28.
+    Http { url: String, headers: BTreeMap<String, String> },
+    /// HTTP+SSE of 2024-11-05.
+    Sse { url: String, headers: BTreeMap<String, String> },
+}
+
+impl std::fmt::Debug for Transport {
+    /// Values of variables and headers are secrets more often than not: only their names are told.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Transport::Stdio { command, args, env, cwd } => formatter
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", args)
+                .field("env", &env.keys())
+                .field("cwd", cwd)
+                .finish(),
+            Transport::Http { url, headers } => {
+                formatter.debug_struct("Http").field("url", url).field("headers", &headers.keys()).finish()
+            }
+            Transport::Sse { url, headers } => {
+                formatter.debug_struct("Sse").field("url", url).field("headers", &headers.keys()).finish()
+            }
+        }
+    }
+}

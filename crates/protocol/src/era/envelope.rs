@@ -1,0 +1,66 @@
+//! What a request says of its client, apart from what it asks.
+
+use bytes::Bytes;
+
+use crate::era::Era;
+use crate::message::{Message, MetaField};
+use crate::text;
+use crate::version::Version;
+
+/// Who asks, as the protocol tells it: in `initialize` (legacy) or in every request's `_meta` (modern).
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    /// How the client speaks.
+    pub era: Era,
+    /// The JSON of its capabilities.
+    pub capabilities: Bytes,
+    /// The JSON of its name and version.
+    pub client_info: Option<Bytes>,
+    /// The members that a modern server expects in `_meta`, ready to be put in.
+    modern_members: Bytes,
+}
+
+impl Envelope {
+    /// A client that introduced itself in an `initialize` handshake, or that we are ourselves.
+    pub fn new(era: Era, capabilities: Bytes, client_info: Option<Bytes>) -> Envelope {
+        let mut members = format!(
+            r#""{}":"{}","{}":{}"#,
+            MetaField::ProtocolVersion.key(),
+            Version::NEWEST.date(),
+            MetaField::ClientCapabilities.key(),
+            String::from_utf8_lossy(&capabilities),
+        );
+        if let Some(info) = &client_info {
+            members.push_str(&format!(
+                r#","{}":{}"#,
+                MetaField::ClientInfo.key(),
+                String::from_utf8_lossy(info)
+            ));
+        }
+        Envelope { era, capabilities, client_info, modern_members: Bytes::from(members) }
+    }
+
+    /// A client that introduces itself in this request. Nothing is copied but two reference counts.
+    pub fn of_modern_request(message: &Message) -> Option<Envelope> {
+        let part = |field| {
+            message.meta_place(field).map(|place| message.bytes().slice(place.start()..place.end()))
+        };
+        Some(Envelope {
+            era: Era::Modern,
+            capabilities: part(MetaField::ClientCapabilities)?,
+            client_info: part(MetaField::ClientInfo),
+            modern_members: Bytes::new(),
+        })
+    }
+
+    /// What a modern server must find in `_meta` of a request of this client, with the log level it wants.
+    pub(crate) fn modern_members(&self, log_level: Option<&str>) -> Vec<u8> {
+        let mut members = self.modern_members.to_vec();
+        if let Some(level) = log_level {
+            members.extend_from_slice(
+                format!(r#","{}":{}"#, MetaField::LogLevel.key(), text::quote(level)).as_bytes(),
+            );
+        }
+        members
+    }
+}

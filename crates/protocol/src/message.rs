@@ -1,0 +1,288 @@
+//! One JSON-RPC message: its bytes and the places of the parts that decisions are made on.
+
+mod fields;
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+pub use fields::{Field, Fields, MetaField};
+
+use crate::method::Method;
+use crate::scan::{Malformed, Scanner, Shape};
+use crate::span::Span;
+use crate::text;
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It wants an answer: `method` and `id`.
+    Request,
+    /// It wants none: `method` without `id`.
+    Notification,
+    /// An answer that went well.
+    Result,
+    /// An answer that says what went wrong.
+    Error,
+}
+
+/// A message that has been looked through once. Cloning it copies no bytes.
+#[derive(Clone, Debug)]
+pub struct Message {
+    bytes: Bytes,
+    kind: Kind,
+    id: Option<Span>,
+    method: Option<Span>,
+    body: Option<Span>,
+    fields: Fields,
+}
+
+/// Why bytes are not a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// Not JSON (-32700).
+    #[error("{0}")]
+    NotJson(#[from] Malformed),
+    /// JSON, but not a JSON-RPC message (-32600). The id is told where one could be read.
+    #[error("{what}")]
+    NotAMessage { what: String, id: Option<Bytes> },
+    /// An array of messages, which only one revision allows; see [`split_batch`].
+    #[error("a batch of messages")]
+    Batch,
+}
+
+impl Message {
+    /// Looks through `bytes` once.
+    pub fn parse(bytes: Bytes) -> Result<Message, Unreadable> {
+        let mut scanner = Scanner::new(&bytes)?;
+        match scanner.peek() {
+            Some(b'[') => {
+                scanner.value()?;
+                scanner.end()?;
+                return Err(Unreadable::Batch);
+            }
+            Some(b'{') => {}
+            None => return Err(Malformed::new("the text is empty", 0).into()),
+            Some(_) => {
+                scanner.value()?;
+                scanner.end()?;
+                return Err(not_a_message("a message must be a JSON object", None));
+            }
+        }
+        let mut found = Found::default();
+        scanner.members(|scanner, key, escaped| found.member(&bytes, scanner, key, escaped))?;
+        scanner.end()?;
+        found.judge(bytes)
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// All of it, as it came.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The id as it was written: a number or a string with its quotation marks.
+    pub fn id(&self) -> Option<&[u8]> {
+        self.id.map(|place| place.of(&self.bytes))
+    }
+
+    /// Where the id stands.
+    pub fn id_place(&self) -> Option<Span> {
+        self.id
+    }
+
+    /// The method of a request or notification.
+    pub fn method(&self) -> Option<Method> {
+        self.method_name().map(|name| Method::named(&name))
+    }
+
+    /// The method as it was written, escapes resolved.
+    pub fn method_name(&self) -> Option<Cow<'_, str>> {
+        self.method.and_then(|place| text::unescape(place.inside().of(&self.bytes)))
+    }
+
+    /// Where `params`, `result` or `error` stands.
+    pub fn body_place(&self) -> Option<Span> {
+        self.body
+    }
+
+    /// `params`, `result` or `error` as it came.
+    pub fn body(&self) -> Option<&[u8]> {
+        self.body.map(|place| place.of(&self.bytes))
+    }
+
+    /// The same without copying.
+    pub fn body_bytes(&self) -> Option<Bytes> {
+        self.body.map(|place| self.bytes.slice(place.start()..place.end()))
+    }
+
+    /// Where a member of `params`, `result` or `error` stands.
+    pub fn place(&self, field: Field) -> Option<Span> {
+        self.fields.place(field)
+    }
+
+    /// A member of `params`, `result` or `error` as it came.
+    pub fn field(&self, field: Field) -> Option<&[u8]> {
+        self.place(field).map(|place| place.of(&self.bytes))
+    }
+
+    /// The same without copying.
+    pub fn field_bytes(&self, field: Field) -> Option<Bytes> {
+        self.place(field).map(|place| self.bytes.slice(place.start()..place.end()))
+    }
+
+    /// A member that is a string, as text.
+    pub fn field_text(&self, field: Field) -> Option<Cow<'_, str>> {
+        self.field(field).and_then(text::string)
+    }
+
+    /// Where a member of `_meta` stands.
+    pub fn meta_place(&self, field: MetaField) -> Option<Span> {
+        self.fields.meta_place(field)
+    }
+
+    /// A member of `_meta` as it came.
+    pub fn meta(&self, field: MetaField) -> Option<&[u8]> {
+        self.meta_place(field).map(|place| place.of(&self.bytes))
+    }
+
+    /// A member of `_meta` that is a string, as text.
+    pub fn meta_text(&self, field: MetaField) -> Option<Cow<'_, str>> {
+        self.meta(field).and_then(text::string)
+    }
+}
+
+/// The messages of a batch, each looked through by itself. `limit` bounds how many are taken.
+pub fn split_batch(bytes: &Bytes, limit: usize) -> Result<Vec<Result<Message, Unreadable>>, Unreadable> {
+    let mut places = Vec::new();
+    let mut scanner = Scanner::new(bytes)?;
+    scanner.elements(|scanner| {
+        places.push(scanner.value()?);
+        Ok(())
+    })?;
+    scanner.end()?;
+    if places.is_empty() {
+        return Err(not_a_message("a batch must have at least one message", None));
+    }
+    if places.len() > limit {
+        return Err(not_a_message(format!("a batch may have at most {limit} messages"), None));
+    }
+    Ok(places.into_iter().map(|place| Message::parse(bytes.slice(place.start()..place.end()))).collect())
+}
+
+fn not_a_message(what: impl Into<String>, id: Option<Bytes>) -> Unreadable {
+    Unreadable::NotAMessage { what: what.into(), id }
+}
+
+/// What the pass has met so far at the top of a message.
+#[derive(Default)]
+struct Found {
+    version: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    params: Option<Span>,
+    result: Option<Span>,
+    error: Option<Span>,
+    fields: Fields,
+    repeated: Option<&'static str>,
+}
+
+impl Found {
+    fn member(
+        &mut self,
+        bytes: &[u8],
+        scanner: &mut Scanner<'_>,
+        key: Span,
+        escaped: bool,
+    ) -> Result<(), Malformed> {
+        let raw = key.of(bytes);
+        let resolved = if escaped { text::unescape(raw) } else { None };
+        let key = resolved.as_deref().map_or(raw, str::as_bytes);
+        let (slot, name, object) = match key {
+            b"jsonrpc" => (&mut self.version, "jsonrpc", false),
+            b"id" => (&mut self.id, "id", false),
+            b"method" => (&mut self.method, "method", false),
+            b"params" => (&mut self.params, "params", true),
+            b"result" => (&mut self.result, "result", true),
+            b"error" => (&mut self.error, "error", true),
+            _ => return scanner.value().map(drop),
+        };
+        if slot.is_some() {
+            self.repeated = Some(name);
+        }
+        *slot = Some(if object && scanner.peek() == Some(b'{') {
+            let start = scanner.place();
+            self.fields.scan(bytes, scanner, &mut self.repeated)?;
+            Span::new(start, scanner.place())
+        } else {
+            scanner.value()?
+        });
+        Ok(())
+    }
+
+    fn judge(self, bytes: Bytes) -> Result<Message, Unreadable> {
+        let shape = |place: Option<Span>| place.and_then(|place| Shape::of(place.of(&bytes)));
+        let id_shape = shape(self.id);
+        let id = self.id.filter(|_| matches!(id_shape, Some(Shape::String | Shape::Number)));
+        let refuse =
+            |what: &str| Err(not_a_message(what, id.map(|place| bytes.slice(place.start()..place.end()))));
+        if self.version.map(|place| place.of(&bytes)) != Some(br#""2.0""#.as_slice()) {
+            return refuse(r#"'jsonrpc' must be "2.0""#);
+        }
+        if let Some(name) = self.repeated {
+            return refuse(&format!("'{name}' is written twice"));
+        }
+        if let Some(place) = self.id
+            && let Err(what) = judge_id(place.of(&bytes), self.method.is_some(), self.error.is_some())
+        {
+            return refuse(what);
+        }
+        let (kind, body) = match (self.method, self.result, self.error) {
+            (Some(_), None, None) => {
+                if shape(self.method) != Some(Shape::String) {
+                    return refuse("'method' must be a string");
+                }
+                if self.params.is_some() && shape(self.params) != Some(Shape::Object) {
+                    return refuse("'params' must be an object");
+                }
+                let kind = if self.id.is_some() { Kind::Request } else { Kind::Notification };
+                (kind, self.params)
+            }
+            (None, Some(_), None) if self.id.is_some() => {
+                if shape(self.result) != Some(Shape::Object) {
+                    return refuse("'result' must be an object");
+                }
+                (Kind::Result, self.result)
+            }
+            (None, Some(_), None) => return refuse("an answer must have an 'id'"),
+            (None, None, Some(_)) => {
+                if shape(self.error) != Some(Shape::Object) {
+                    return refuse("'error' must be an object");
+                }
+                (Kind::Error, self.error)
+            }
+            (None, None, None) => return refuse("'method' is missing"),
+            _ => return refuse("a message has one of 'method', 'result' and 'error'"),
+        };
+        if let Some(field) = self.fields.wrong_shape(&bytes, kind) {
+            return refuse(field);
+        }
+        Ok(Message { kind, id, method: self.method, body, fields: self.fields, bytes })
+    }
+}
+
+/// An id is a string or a whole number. `null` is allowed only where an error could not tell which request it is for.
+fn judge_id(id: &[u8], request: bool, error: bool) -> Result<(), &'static str> {
+    match Shape::of(id) {
+        Some(Shape::String) => Ok(()),
+        Some(Shape::Number) if id.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => Ok(()),
+        Some(Shape::Number) => Err("'id' must be a string or a whole number, not a fraction"),
+        Some(Shape::Null) if error && !request => Ok(()),
+        Some(Shape::Null) => Err("'id' must not be null"),
+        _ => Err("'id' must be a string or a whole number"),
+    }
+}

@@ -1,0 +1,29 @@
+//! Strings as they stand in JSON text.
+
+use std::borrow::Cow;
+
+/// The characters of a JSON string, given what stands between its quotation marks. Borrowed unless it has escapes.
+/// A lone surrogate, which JSON can write and text cannot hold, gives nothing.
+pub fn unescape(inside: &[u8]) -> Option<Cow<'_, str>> {
+    if memchr::memchr(b'\\', inside).is_none() {
+        return std::str::from_utf8(inside).ok().map(Cow::Borrowed);
+    }
+    let mut quoted = Vec::with_capacity(inside.len() + 2);
+    quoted.push(b'"');
+    quoted.extend_from_slice(inside);
+    quoted.push(b'"');
+    serde_json::from_slice::<String>(&quoted).ok().map(Cow::Owned)
+}
+
+/// The text of a JSON string value with its quotation marks; nothing for any other value.
+pub fn string(value: &[u8]) -> Option<Cow<'_, str>> {
+    match value {
+        [b'"', inside @ .., b'"'] => unescape(inside),
+        _ => None,
+    }
+}
+
+/// `text` as a JSON string with its quotation marks.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
