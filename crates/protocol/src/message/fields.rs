@@ -19,6 +19,7 @@ pub enum Field {
     RequestId,
     ProgressToken,
     TaskId,
+    Task,
     Notifications,
     ProtocolVersion,
     Capabilities,
@@ -38,7 +39,7 @@ pub enum Field {
     Data,
 }
 
-const FIELDS: [(&[u8], Field); 27] = [
+const FIELDS: [(&[u8], Field); 28] = [
     (b"name", Field::Name),
     (b"uri", Field::Uri),
     (b"arguments", Field::Arguments),
@@ -49,6 +50,7 @@ const FIELDS: [(&[u8], Field); 27] = [
     (b"requestId", Field::RequestId),
     (b"progressToken", Field::ProgressToken),
     (b"taskId", Field::TaskId),
+    (b"task", Field::Task),
     (b"notifications", Field::Notifications),
     (b"protocolVersion", Field::ProtocolVersion),
     (b"capabilities", Field::Capabilities),

@@ -1,0 +1,123 @@
+//! From the listings of all servers to one catalogue.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::digest::Digest;
+use super::entry::Entry;
+use super::kind::Kind;
+use super::listing::Listing;
+use super::naming::{self, Naming};
+use super::templates::Template;
+use super::{Catalog, Clash, Item, Shelf, uris};
+
+impl Catalog {
+    /// Merges the listings of all servers.
+    ///
+    /// `listings` has every configured server in its order: one that is down with the last listing it gave, one that has
+    /// never answered with an empty one. So no name depends on which servers are up.
+    pub fn merge(listings: Vec<Arc<Listing>>, naming: Naming) -> Catalog {
+        let shelves = Kind::ALL.map(|kind| shelf(&listings, kind, naming));
+        let [tools, prompts, resources, templates] = &shelves;
+        let clashes = [clashes_of(tools, Kind::Tool), clashes_of(prompts, Kind::Prompt)].concat();
+        let templates = templates.items.iter().map(|item| Template::parse(item.native())).collect();
+        let first_holders = first_holders(resources);
+        let mut with_resources = listings
+            .iter()
+            .enumerate()
+            .filter(|(_, listing)| listing.has_resources())
+            .map(|(place, _)| place);
+        let only_with_resources = match (with_resources.next(), with_resources.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        };
+        let mut revision = Digest::new("catalogue");
+        for shelf in &shelves {
+            revision.add(&shelf.digest.to_be_bytes());
+        }
+        Catalog {
+            revision: revision.short(),
+            listings,
+            shelves,
+            templates,
+            first_holders,
+            only_with_resources,
+            clashes,
+        }
+    }
+}
+
+/// All entries of one kind under their exposed names.
+fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming) -> Shelf {
+    let servers: Vec<&str> = listings.iter().map(|listing| listing.server().as_ref()).collect();
+    let entries: Vec<(usize, &Arc<Entry>)> = listings
+        .iter()
+        .enumerate()
+        .flat_map(|(server, listing)| listing.entries(kind).iter().map(move |entry| (server, entry)))
+        .collect();
+    let mut items = Vec::with_capacity(entries.len());
+    let mut clashed = Vec::new();
+    let mut place = |exposed: Arc<str>, server: usize, entry: &Arc<Entry>| {
+        let server_name = listings[server].server().clone();
+        items.push(Item { server, server_name, exposed, entry: entry.clone() });
+    };
+    match kind {
+        Kind::Tool | Kind::Prompt => {
+            let natives: Vec<(usize, &str)> =
+                entries.iter().map(|(at, entry)| (*at, entry.native().as_ref())).collect();
+            let given = naming::give(naming, &servers, &natives);
+            for (at, ((server, entry), given)) in entries.into_iter().zip(given).enumerate() {
+                if given.clashed {
+                    clashed.push(at);
+                }
+                place(given.name, server, entry);
+            }
+        }
+        Kind::Resource | Kind::Template => {
+            let natives: Vec<(usize, &Arc<str>)> =
+                entries.iter().map(|(at, entry)| (*at, entry.native())).collect();
+            for ((server, entry), exposed) in entries.into_iter().zip(uris::give(&servers, &natives)) {
+                place(exposed, server, entry);
+            }
+        }
+    }
+    let by_exposed = items.iter().enumerate().map(|(at, item)| (item.exposed.clone(), at)).collect();
+    let digest = digest_of(&items, listings, kind);
+    Shelf { items, by_exposed, clashed, digest }
+}
+
+/// Everything that a client can see of a list: names, servers, bytes, and how long it may be kept.
+fn digest_of(items: &[Item], listings: &[Arc<Listing>], kind: Kind) -> u64 {
+    let mut digest = Digest::new(kind.list_key());
+    for item in items {
+        digest.add(item.server_name.as_bytes());
+        digest.add(item.exposed.as_bytes());
+        digest.add(&item.entry.digest().to_be_bytes());
+    }
+    for freshness in listings.iter().filter_map(|listing| listing.freshness(kind)) {
+        digest.add(&freshness.ttl_ms.to_be_bytes());
+        digest.add(&[u8::from(freshness.public)]);
+    }
+    digest.short()
+}
+
+fn clashes_of(shelf: &Shelf, kind: Kind) -> Vec<Clash> {
+    let items = shelf.clashed.iter().filter_map(|at| shelf.items.get(*at));
+    items
+        .map(|item| Clash {
+            kind,
+            server: item.server_name.clone(),
+            native: item.native().clone(),
+            exposed: item.exposed.clone(),
+        })
+        .collect()
+}
+
+/// Which server answers for a URI that several have and that therefore is exposed by none: the first of them.
+fn first_holders(resources: &Shelf) -> HashMap<Arc<str>, usize> {
+    let mut holders = HashMap::new();
+    for (at, item) in resources.items.iter().enumerate().filter(|(_, item)| item.exposed != *item.native()) {
+        holders.entry(item.native().clone()).or_insert(at);
+    }
+    holders
+}

@@ -1,0 +1,219 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolgate_client::status::Greeting;
+use toolgate_protocol::Version;
+
+use super::*;
+
+/// What a server of this revision says of itself.
+pub(super) fn greeting(version: Version, capabilities: &'static str) -> Greeting {
+    Greeting {
+        era: version.era(),
+        version,
+        capabilities: Bytes::from_static(capabilities.as_bytes()),
+        server_info: Some(Bytes::from_static(br#"{"name":"x","version":"1"}"#)),
+        instructions: None,
+    }
+}
+
+/// A legacy server with a page for each pair of a kind and the JSON of its entries.
+pub(super) fn listing(server: &str, lists: &[(Kind, &str)]) -> Arc<Listing> {
+    let mut listing = Listing::new(Arc::from(server), Some(greeting(Version::NEWEST_LEGACY, "{}")), false);
+    for (kind, entries) in lists {
+        let page = Bytes::from(format!(r#"{{"{}":[{entries}]}}"#, kind.list_key()));
+        assert_eq!(listing.add_page(*kind, &page).unwrap(), Added::default());
+    }
+    Arc::new(listing)
+}
+
+/// The JSON of tools with these names.
+pub(super) fn tools(names: &[&str]) -> String {
+    let tool = |name: &&str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+    names.iter().map(tool).collect::<Vec<_>>().join(",")
+}
+
+fn uris(kind: Kind, uris: &[&str]) -> String {
+    let entry = |uri: &&str| format!(r#"{{"name":"n","{}":"{uri}"}}"#, kind.identity_key());
+    uris.iter().map(entry).collect::<Vec<_>>().join(",")
+}
+
+fn resources_of(server: &str, resources: &[&str], templates: &[&str]) -> Arc<Listing> {
+    let resources = uris(Kind::Resource, resources);
+    let templates = uris(Kind::Template, templates);
+    listing(server, &[(Kind::Resource, &resources), (Kind::Template, &templates)])
+}
+
+#[test]
+fn an_exposed_name_leads_to_its_server_and_native_name() {
+    let catalog = Catalog::merge(
+        vec![
+            listing("a", &[(Kind::Tool, &tools(&["x", "y"]))]),
+            listing("b", &[(Kind::Tool, &tools(&["x"]))]),
+        ],
+        Naming::Prefixed,
+    );
+    let check = |exposed: &str, expected: Option<(usize, &str)>| {
+        let found = catalog.tool(exposed).map(|item| (item.server(), item.native().as_ref()));
+        assert_eq!(found, expected, "{exposed}");
+    };
+    check("a__x", Some((0, "x")));
+    check("a__y", Some((0, "y")));
+    check("b__x", Some((1, "x")));
+    check("b__y", None);
+    check("x", None);
+    let tool = catalog.tool("a__x").unwrap();
+    assert_eq!(tool.entry().input_schema().unwrap(), r#"{"type":"object"}"#);
+    assert!(catalog.prompt("a__x").is_none());
+}
+
+#[test]
+fn a_uri_finds_its_server() {
+    let catalog = Catalog::merge(
+        vec![
+            resources_of("a", &["file:///both", "file:///a"], &["db://{table}/{row}", "same://{x}"]),
+            resources_of("b", &["file:///both", "file:///b"], &["db://users/{row}", "same://{x}"]),
+        ],
+        Naming::Prefixed,
+    );
+    let check = |uri: &str, expected: Option<(&str, &str)>| {
+        let route = catalog.resource(uri);
+        let found = route.as_ref().map(|route| (route.server_name.as_ref(), route.native.as_ref()));
+        assert_eq!(found, expected, "{uri}");
+    };
+    check("file:///a", Some(("a", "file:///a")));
+    check("file:///b", Some(("b", "file:///b")));
+    check("a+file:///both", Some(("a", "file:///both")));
+    check("b+file:///both", Some(("b", "file:///both")));
+    check("file:///both", Some(("a", "file:///both")));
+    check("db://orders/1", Some(("a", "db://orders/1")));
+    check("db://users/1", Some(("b", "db://users/1")));
+    check("same://1", Some(("a", "same://1")));
+    check("b+same://1", Some(("b", "same://1")));
+    check("nobody://1", None);
+}
+
+#[test]
+fn a_uri_that_nobody_lists_goes_to_the_only_server_with_resources() {
+    let silent = Listing::new(
+        Arc::from("r"),
+        Some(greeting(Version::NEWEST, r#"{"resources":{"subscribe":true}}"#)),
+        false,
+    );
+    let listings = vec![listing("t", &[(Kind::Tool, &tools(&["x"]))]), Arc::new(silent)];
+    let catalog = Catalog::merge(listings, Naming::Prefixed);
+    let route = catalog.resource("any://thing").unwrap();
+    assert_eq!((route.server, route.native.as_ref()), (1, "any://thing"));
+}
+
+#[test]
+fn updates_and_completions_of_shared_uris_find_their_way() {
+    let catalog = Catalog::merge(
+        vec![
+            resources_of("a", &["u://1", "u://2"], &["t://{x}"]),
+            resources_of("b", &["u://1"], &["t://{x}"]),
+        ],
+        Naming::Prefixed,
+    );
+    assert_eq!(catalog.exposed_uri(0, "u://1"), "a+u://1");
+    assert_eq!(catalog.exposed_uri(1, "u://1"), "b+u://1");
+    assert_eq!(catalog.exposed_uri(0, "u://2"), "u://2");
+    assert_eq!(catalog.exposed_uri(1, "u://unlisted"), "u://unlisted");
+    for (exposed, server) in [("b+t://{x}", 1), ("a+t://{x}", 0), ("t://{x}", 0), ("b+u://1", 1)] {
+        assert_eq!(catalog.template(exposed).map(|route| route.server), Some(server), "{exposed}");
+    }
+    assert_eq!(&*catalog.template("b+t://{x}").unwrap().native, "t://{x}");
+}
+
+#[test]
+fn the_revision_tells_content_apart_and_nothing_else() {
+    let merge = |lists: &[(Kind, &str)], naming| Catalog::merge(vec![listing("a", lists)], naming);
+    let one = merge(&[(Kind::Tool, &tools(&["x"]))], Naming::Prefixed);
+    let same = merge(&[(Kind::Tool, &tools(&["x"]))], Naming::Prefixed);
+    let other = merge(&[(Kind::Tool, &tools(&["y"]))], Naming::Prefixed);
+    let renamed = merge(&[(Kind::Tool, &tools(&["x"]))], Naming::Plain);
+    assert_eq!(one.revision(), same.revision());
+    assert_ne!(one.revision(), other.revision());
+    assert_ne!(one.revision(), renamed.revision());
+    // The value itself must not change from one start to the next, nor from one machine to the other.
+    assert_eq!(one.revision(), 9_664_895_864_574_275_968);
+}
+
+#[test]
+fn only_the_lists_that_changed_are_told() {
+    let prompt = r#"{"name":"p"}"#;
+    let merge = |lists: &[(Kind, &str)]| Catalog::merge(vec![listing("a", lists)], Naming::Prefixed);
+    let before = merge(&[(Kind::Tool, &tools(&["x"])), (Kind::Prompt, prompt)]);
+    let check = |after: Catalog, expected: Changed| assert_eq!(after.changed_from(&before), expected);
+    check(merge(&[(Kind::Tool, &tools(&["x"])), (Kind::Prompt, prompt)]), Changed::default());
+    check(
+        merge(&[(Kind::Tool, &tools(&["x", "y"])), (Kind::Prompt, prompt)]),
+        Changed { tools: true, ..Changed::default() },
+    );
+    check(
+        merge(&[
+            (Kind::Tool, &tools(&["x"])),
+            (Kind::Prompt, r#"{"name":"p","title":"P"}"#),
+            (Kind::Template, r#"{"uriTemplate":"t://{x}"}"#),
+        ]),
+        Changed { tools: false, prompts: true, resources: true },
+    );
+}
+
+#[test]
+#[ignore]
+fn measure_temporarily() {
+    let tool = |n: usize| {
+        format!(
+            r#"{{"name":"tool_{n}","title":"T","description":"{}","inputSchema":{{"type":"object","properties":{{"path":{{"type":"string","description":"{}"}},"b":{{"type":"integer"}}}},"required":["path"]}}}}"#,
+            "word ".repeat(60),
+            "arg ".repeat(40)
+        )
+    };
+    let build = |server: usize, count: usize| {
+        let mut listing =
+            Listing::new(Arc::from(format!("server{server}")), Some(greeting(Version::NEWEST, "{}")), true);
+        let page =
+            Bytes::from(format!(r#"{{"tools":[{}]}}"#, (0..count).map(tool).collect::<Vec<_>>().join(",")));
+        let t = std::time::Instant::now();
+        listing.add_page(Kind::Tool, &page).unwrap();
+        (Arc::new(listing), t.elapsed(), page.len())
+    };
+    let (one, took, size) = build(0, 1000);
+    println!("add_page 1000 tools, {size} bytes: {took:?}");
+    let listings: Vec<_> = (0..10).map(|s| build(s, 500).0).collect();
+    for naming in [Naming::Prefixed, Naming::Plain, Naming::Mcp] {
+        let t = std::time::Instant::now();
+        let catalog = Catalog::merge(listings.clone(), naming);
+        let merged = t.elapsed();
+        let t = std::time::Instant::now();
+        let view = catalog.view(&Lens {
+            visible: &|_, _| true,
+            decorate: &|_| None,
+            for_everyone: true,
+            server_info: None,
+        });
+        println!("{naming:?}: merge 5000 {merged:?}, view {:?}", t.elapsed());
+        let t = std::time::Instant::now();
+        let mut total = 0;
+        for _ in 0..1000 {
+            total += view.page(Kind::Tool, None).unwrap().answer(b"1", toolgate_protocol::Era::Modern).len();
+        }
+        println!("answer of {} bytes: {:?}", total / 1000, t.elapsed() / 1000);
+        let t = std::time::Instant::now();
+        for _ in 0..1000 {
+            assert!(catalog.tool("server7__tool_400").is_some() == (naming == Naming::Prefixed));
+        }
+        println!("lookup {:?}", t.elapsed() / 1000);
+        let v = &view;
+        println!("{}", v.len(Kind::Tool));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::under(dir.path());
+    let t = std::time::Instant::now();
+    memory.store(&one, "c").unwrap();
+    println!("store {:?}", t.elapsed());
+    let t = std::time::Instant::now();
+    memory.load(one.server(), "c").unwrap().unwrap();
+    println!("load {:?}", t.elapsed());
+}

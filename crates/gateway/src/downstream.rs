@@ -1,0 +1,14 @@
+//! Clients come in here: over HTTP (both eras, and the HTTP+SSE of 2024-11-05) or over standard input and output.
+
+pub mod admit;
+pub mod batch;
+pub mod body;
+pub mod door;
+pub mod event_stream;
+pub mod health;
+pub mod http;
+pub mod origin;
+pub mod respond;
+pub mod sse;
+pub mod stdio;
+pub mod streamable;

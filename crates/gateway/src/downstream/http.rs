@@ -1,0 +1,163 @@
+//! The HTTP listener: connections, paths, and what concerns all of them.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, HeaderValue, ORIGIN, VARY,
+};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use toolgate_protocol::{Code, Era, ErrorReply};
+
+use crate::downstream::body::Body;
+use crate::downstream::respond::{self, Refusal};
+use crate::downstream::{health, sse, streamable};
+use crate::gateway::Gateway;
+use crate::principal::Principal;
+
+/// How long a client may take to send the head of a request.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Serves clients until the gateway stops, then lets requests under way finish.
+pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
+    let connections = tokio_util::task::TaskTracker::new();
+    loop {
+        let (stream, peer) = tokio::select! {
+            () = gateway.stopping.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of descriptors, most likely: those who are here come first.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        connections.spawn(connection(Arc::clone(&gateway), stream, peer));
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+async fn connection(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
+    // Answers are written whole; waiting to fill a packet would only delay them.
+    let _ = stream.set_nodelay(true);
+    let peer = peer.ip();
+    let service = {
+        let gateway = Arc::clone(&gateway);
+        service_fn(move |request| {
+            let gateway = Arc::clone(&gateway);
+            async move { Ok::<_, Infallible>(answer(&gateway, request, peer).await) }
+        })
+    };
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = gateway.stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, %peer, "a connection ended early");
+    }
+}
+
+/// One request.
+async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+    if let Err(foreign) = gateway.settings.origins.check(request.headers()) {
+        let reply = ErrorReply::new(Code::InvalidRequest, foreign.to_string());
+        return Refusal::new(StatusCode::FORBIDDEN, reply, Era::Legacy).response();
+    }
+    let origin = request.headers().get(ORIGIN).cloned();
+    let mut response = route(gateway, request, peer).await;
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"),
+        );
+    }
+    response
+}
+
+async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+    let path = request.uri().path();
+    match (request.method(), path) {
+        (&Method::POST, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
+            Ok(principal) => streamable::post(gateway, request, &principal).await,
+            Err(refusal) => refusal.response(),
+        },
+        (&Method::GET, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
+            Ok(principal) => streamable::get(gateway, &request, &principal),
+            Err(refusal) => refusal.response(),
+        },
+        (&Method::DELETE, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
+            Ok(principal) => streamable::delete(gateway, &request, &principal),
+            Err(refusal) => refusal.response(),
+        },
+        (&Method::GET, sse::STREAM) => match caller(gateway, &request, peer) {
+            Ok(principal) => sse::open(gateway, &principal),
+            Err(refusal) => refusal.response(),
+        },
+        (&Method::POST, sse::MESSAGES) => match caller(gateway, &request, peer) {
+            Ok(principal) => sse::post(gateway, request, &principal).await,
+            Err(refusal) => refusal.response(),
+        },
+        (&Method::GET, "/health") => health::answer(gateway),
+        (&Method::OPTIONS, _) => preflight(),
+        (_, "/mcp" | "/mcp/") => not_allowed("GET, POST, DELETE, OPTIONS"),
+        (_, sse::STREAM | "/health") => not_allowed("GET, OPTIONS"),
+        (_, path) => match gateway.annex.load_full() {
+            Some(annex) if annex.serves(path) => annex.answer(request).await,
+            _ => respond::words(StatusCode::NOT_FOUND, "not found; MCP is served at /mcp"),
+        },
+    }
+}
+
+fn caller(gateway: &Gateway, request: &Request<Incoming>, peer: IpAddr) -> Result<Arc<Principal>, Refusal> {
+    gateway.door.load().authenticate(request.headers(), peer).map_err(|unknown| {
+        let reply = ErrorReply::new(Code::InvalidRequest, unknown.why);
+        let mut refusal = Refusal::new(StatusCode::UNAUTHORIZED, reply, Era::Legacy);
+        refusal.authenticate = Some(unknown.challenge);
+        refusal
+    })
+}
+
+/// What a browser asks before it sends a page's request. The origin has been checked already.
+fn preflight() -> Response<Body> {
+    let mut response = respond::empty(StatusCode::NO_CONTENT);
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE, OPTIONS"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
+             Last-Event-ID, X-Api-Key, X-MCP-Client-ID",
+        ),
+    );
+    response
+}
+
+fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let mut response = respond::words(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}

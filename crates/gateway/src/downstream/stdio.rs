@@ -1,0 +1,275 @@
+//! One client on standard input and output, in either era, a message a line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::task::TaskTracker;
+use toolgate_protocol::era::Envelope;
+use toolgate_protocol::message::{MetaField, Unreadable};
+use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version};
+
+use crate::downstream::{admit, batch, event_stream};
+use crate::gateway::Gateway;
+use crate::pipeline::{self, Outcome};
+use crate::principal::Principal;
+use crate::relay::Piece;
+use crate::session::inflight::Inflight;
+use crate::session::{Client, Session};
+
+/// How many requests may be under way.
+const UNDERWAY: usize = 256;
+/// How many messages may wait to be written.
+const OUT: usize = 256;
+/// How long requests under way may take to finish after the client has closed its side.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// The one client.
+struct Conversation {
+    gateway: Arc<Gateway>,
+    principal: Arc<Principal>,
+    /// The legacy client; before `initialize` it has said nothing of itself.
+    session: Arc<Session>,
+    /// Requests of a modern client, so that it can cancel them.
+    modern: Inflight,
+    out: mpsc::Sender<Bytes>,
+}
+
+/// Serves the client until it closes its side or the gateway stops; finishes what is under way first.
+pub async fn serve(
+    gateway: Arc<Gateway>,
+    input: impl AsyncBufRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    principal: Arc<Principal>,
+) {
+    let envelope = Envelope::new(Era::Legacy, Bytes::from_static(b"{}"), None);
+    let key = gateway.seal.random_number().unwrap_or_default();
+    let session = Arc::new(Session::new(key, Version::NEWEST_LEGACY, Arc::clone(&principal), envelope));
+    gateway.stdio.store(Some(Arc::clone(&session)));
+    let (out, outgoing) = mpsc::channel(OUT);
+    let writer = tokio::spawn(write(outgoing, Arc::clone(&session), output));
+    let conversation =
+        Arc::new(Conversation { gateway, principal, session, modern: Inflight::default(), out });
+    let requests = TaskTracker::new();
+    read(&conversation, &requests, input).await;
+    requests.close();
+    if tokio::time::timeout(PATIENCE, requests.wait()).await.is_err() {
+        tracing::warn!("requests were still under way when the client had left; they are given up");
+        conversation.session.inflight.cancel_all();
+        conversation.modern.cancel_all();
+    }
+    conversation.gateway.stdio.store(None);
+    drop(conversation);
+    // The writer ends when nobody can send to it any more; a request that was given up may still hold it for a moment.
+    let _ = tokio::time::timeout(Duration::from_millis(500), writer).await;
+}
+
+async fn read(
+    conversation: &Arc<Conversation>,
+    requests: &TaskTracker,
+    mut input: impl AsyncBufRead + Unpin,
+) {
+    let room = Arc::new(Semaphore::new(UNDERWAY));
+    loop {
+        let line = tokio::select! {
+            () = conversation.gateway.stopping.cancelled() => return,
+            line = read_line(&mut input, conversation.gateway.settings.max_body_bytes) => line,
+        };
+        match line {
+            Ok(Line::Text(line)) => {
+                if line.iter().all(u8::is_ascii_whitespace) {
+                    continue;
+                }
+                take(conversation, requests, &room, Bytes::from(line)).await;
+            }
+            Ok(Line::TooLong(limit)) => {
+                let what = format!("a line is longer than {limit} bytes");
+                let reply = ErrorReply::new(Code::InvalidRequest, what);
+                conversation.send(reply.answer(None, Era::Legacy)).await;
+            }
+            Ok(Line::End) => return,
+            Err(error) => {
+                tracing::warn!(%error, "standard input could not be read");
+                return;
+            }
+        }
+    }
+}
+
+/// Handles a message: notifications and answers in order, requests side by side.
+async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &Arc<Semaphore>, line: Bytes) {
+    let message = match Message::parse(line.clone()) {
+        Ok(message) => message,
+        Err(Unreadable::Batch) if conversation.session.version.has_batches() => {
+            if let Ok(Some(answers)) =
+                batch::answers(&conversation.gateway, &conversation.session, &line).await
+            {
+                conversation.send(answers).await;
+            }
+            return;
+        }
+        Err(error) => {
+            let (reply, id) = pipeline::unreadable(&error);
+            return conversation.send(reply.answer(id.as_deref(), Era::Legacy)).await;
+        }
+    };
+    if message.kind() != Kind::Request {
+        return conversation.heard(message).await;
+    }
+    let Ok(permit) = Arc::clone(room).acquire_owned().await else { return };
+    let conversation = Arc::clone(conversation);
+    requests.spawn(async move {
+        conversation.answer(message).await;
+        drop(permit);
+    });
+}
+
+impl Conversation {
+    async fn send(&self, message: Bytes) {
+        // The client has closed its side: there is nobody to tell.
+        let _ = self.out.send(message).await;
+    }
+
+    async fn heard(&self, message: Message) {
+        if message.method() == Some(Method::Cancelled)
+            && let Some(id) = message.field(toolgate_protocol::message::Field::RequestId)
+        {
+            self.modern.cancel(id);
+        }
+        let client = Client::Legacy(Arc::clone(&self.session));
+        pipeline::handle(&self.gateway, &client, message).await;
+    }
+
+    async fn answer(&self, message: Message) {
+        let modern =
+            message.meta(MetaField::ProtocolVersion).is_some() || message.method() == Some(Method::Discover);
+        if modern {
+            return self.answer_modern(message).await;
+        }
+        if message.method() == Some(Method::Initialize) {
+            let answer = match pipeline::begin_session(&self.gateway, &message, &self.principal).await {
+                Ok((begun, answer)) => {
+                    self.session.introduce(&begun);
+                    answer
+                }
+                Err(reply) => reply.answer(message.id(), Era::Legacy),
+            };
+            return self.send(answer).await;
+        }
+        self.pump(&Client::Legacy(Arc::clone(&self.session)), message).await;
+    }
+
+    async fn answer_modern(&self, message: Message) {
+        let client = match admit::admit_modern(&message, &self.principal) {
+            Ok(client) => client,
+            Err(refusal) => return self.send(refusal.reply.answer(message.id(), Era::Modern)).await,
+        };
+        let id = message.id().map(Bytes::copy_from_slice).unwrap_or_default();
+        let underway = match self.modern.begin(id) {
+            Ok(underway) => underway,
+            Err(refused) => {
+                let reply = ErrorReply::new(Code::InvalidRequest, refused.to_string());
+                return self.send(reply.answer(message.id(), Era::Modern)).await;
+            }
+        };
+        tokio::select! {
+            () = underway.cancelled.cancelled() => {}
+            () = self.pump(&client, message) => {}
+        }
+    }
+
+    async fn pump(&self, client: &Client, message: Message) {
+        match pipeline::handle(&self.gateway, client, message).await {
+            Outcome::Answer(bytes, _) => self.send(bytes).await,
+            Outcome::Taken => {}
+            Outcome::Listening(listener) => {
+                let mut reading = listener.mailbox.read(None);
+                loop {
+                    tokio::select! {
+                        () = self.gateway.stopping.cancelled() => return self.send(listener.ended()).await,
+                        next = listener.mailbox.next(&mut reading) => match next {
+                            Ok((_, message)) => self.send(message).await,
+                            Err(_) => return,
+                        },
+                    }
+                }
+            }
+            Outcome::Passage(mut passage) => loop {
+                match passage.next().await {
+                    Piece::Message(message) => self.send(message).await,
+                    Piece::Last(message, _) => return self.send(message).await,
+                    Piece::Cancelled => return,
+                }
+            },
+        }
+    }
+}
+
+/// Writes messages, a line each, and what the session hears outside of its requests.
+async fn write(
+    mut outgoing: mpsc::Receiver<Bytes>,
+    session: Arc<Session>,
+    mut output: impl AsyncWrite + Unpin,
+) {
+    let mut reading = session.mailbox.read(None);
+    let mut lines = Vec::new();
+    loop {
+        let message = tokio::select! {
+            biased;
+            message = outgoing.recv() => match message {
+                Some(message) => message,
+                None => return,
+            },
+            Ok((_, message)) = session.mailbox.next(&mut reading) => message,
+        };
+        lines.clear();
+        push_line(&mut lines, &message);
+        // What waits already goes out with it.
+        while let Ok(message) = outgoing.try_recv() {
+            push_line(&mut lines, &message);
+        }
+        if output.write_all(&lines).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn push_line(lines: &mut Vec<u8>, message: &[u8]) {
+    event_stream::push_on_one_line(lines, message);
+    lines.push(b'\n');
+}
+
+enum Line {
+    Text(Vec<u8>),
+    TooLong(usize),
+    End,
+}
+
+/// The next line; one that is too long is read to its end and thrown away.
+async fn read_line(input: &mut (impl AsyncBufRead + Unpin), limit: usize) -> std::io::Result<Line> {
+    let mut line = Vec::new();
+    let mut too_long = false;
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(if line.is_empty() { Line::End } else { Line::Text(line) });
+        }
+        let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (available.len(), false),
+        };
+        if line.len() + taken > limit {
+            too_long = true;
+            line = Vec::new();
+        }
+        if !too_long {
+            line.extend_from_slice(&available[..taken]);
+        }
+        input.consume(taken);
+        if ended {
+            return Ok(if too_long { Line::TooLong(limit) } else { Line::Text(line) });
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The servers behind the gate: which there are, what they list, and what they have to say.
+
+pub mod refresh;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolgate_client::{News, Server, ServerSpec, State, Transport};
+
+use crate::catalog::{Kind, Listing};
+
+/// How many pieces of news may wait. A server that floods waits with them.
+const NEWS: usize = 1024;
+/// How long calls of a removed server may take to finish.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One server as the operator wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Desired {
+    pub spec: ServerSpec,
+    /// Whether every client gets a server of its own.
+    pub isolated: bool,
+    /// The longest result that is passed on, in bytes; longer ones are cut and marked.
+    pub max_output_bytes: Option<usize>,
+}
+
+/// One server that is there.
+#[derive(Debug)]
+pub struct Member {
+    pub desired: Desired,
+    pub server: Server,
+    /// What it listed last, in this run or an earlier one.
+    pub listing: ArcSwapOption<Listing>,
+    /// Whether it has been heard of: it listed, or it failed. Until then the first clients wait for it.
+    settled: AtomicBool,
+    /// Which lists shall be fetched again, a bit for each kind.
+    stale: AtomicU8,
+    refresh: Notify,
+    stop: CancellationToken,
+}
+
+/// All servers, in the order of the configuration.
+#[derive(Debug)]
+pub struct Fleet {
+    members: ArcSwap<Vec<Arc<Member>>>,
+    news: mpsc::Sender<News>,
+    /// Told when a member settles.
+    settled: Notify,
+    tracker: TaskTracker,
+}
+
+impl Fleet {
+    /// A fleet without servers, and where their news arrive.
+    pub fn new(tracker: TaskTracker) -> (Fleet, mpsc::Receiver<News>) {
+        let (news, arriving) = mpsc::channel(NEWS);
+        let fleet = Fleet { members: ArcSwap::default(), news, settled: Notify::new(), tracker };
+        (fleet, arriving)
+    }
+
+    /// All servers.
+    pub fn members(&self) -> Arc<Vec<Arc<Member>>> {
+        self.members.load_full()
+    }
+
+    /// One server by its name.
+    pub fn member(&self, name: &str) -> Option<Arc<Member>> {
+        self.members.load().iter().find(|member| &**member.server.name() == name).cloned()
+    }
+
+    /// Where the news of further servers go.
+    pub fn news(&self) -> mpsc::Sender<News> {
+        self.news.clone()
+    }
+
+    /// Makes the servers those that are wanted: equal ones stay as they are, calls of removed ones finish. `remembered`
+    /// gives what a server listed in an earlier run. Gives the new members, whose lists must be kept fresh.
+    pub fn apply(
+        &self,
+        desired: Vec<Desired>,
+        remembered: impl Fn(&Desired) -> Option<Listing>,
+    ) -> Vec<Arc<Member>> {
+        let before = self.members();
+        let mut begun = Vec::new();
+        let members: Vec<_> = desired
+            .into_iter()
+            .map(|desired| {
+                if let Some(member) = before.iter().find(|member| member.desired == desired) {
+                    return Arc::clone(member);
+                }
+                let member = Arc::new(self.begin(desired, &remembered));
+                begun.push(Arc::clone(&member));
+                member
+            })
+            .collect();
+        let retired: Vec<_> =
+            before.iter().filter(|old| !members.iter().any(|new| Arc::ptr_eq(old, new))).cloned().collect();
+        self.members.store(Arc::new(members));
+        for member in retired {
+            member.stop.cancel();
+            self.tracker.spawn(async move { member.server.stop(PATIENCE).await });
+        }
+        begun
+    }
+
+    fn begin(&self, desired: Desired, remembered: &impl Fn(&Desired) -> Option<Listing>) -> Member {
+        let listing = remembered(&desired);
+        Member {
+            server: Server::start(desired.spec.clone(), self.news.clone()),
+            settled: AtomicBool::new(listing.is_some()),
+            listing: ArcSwapOption::from_pointee(listing),
+            desired,
+            stale: AtomicU8::new(0),
+            refresh: Notify::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Waits until every server has listed something or has failed, at most for `patience`.
+    pub async fn settle(&self, patience: Duration) {
+        if self.is_settled() {
+            return;
+        }
+        let settled = async {
+            loop {
+                let told = self.settled.notified();
+                tokio::pin!(told);
+                told.as_mut().enable();
+                if self.is_settled() {
+                    return;
+                }
+                told.await;
+            }
+        };
+        if tokio::time::timeout(patience, settled).await.is_err() {
+            tracing::warn!("some servers are still starting; clients see what there is");
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.members.load().iter().all(|member| member.settled.load(Ordering::Acquire))
+    }
+
+    /// Notes that a server has been heard of.
+    pub fn settled(&self, member: &Member) {
+        if !member.settled.swap(true, Ordering::AcqRel) {
+            self.settled.notify_waiters();
+        }
+    }
+
+    /// Stops all servers.
+    pub async fn stop(&self, patience: Duration) {
+        let members = self.members();
+        futures_util::future::join_all(members.iter().map(|member| {
+            member.stop.cancel();
+            member.server.stop(patience)
+        }))
+        .await;
+    }
+}
+
+impl Member {
+    /// Asks for a list to be fetched again.
+    pub fn make_stale(&self, kinds: &[Kind]) {
+        let bits = kinds.iter().fold(0, |bits, kind| bits | 1 << kind.index());
+        self.stale.fetch_or(bits, Ordering::AcqRel);
+        self.refresh.notify_one();
+    }
+
+    /// Whether it is reached by HTTP.
+    pub fn over_http(&self) -> bool {
+        matches!(self.desired.spec.transport, Transport::Http { .. })
+    }
+
+    /// Whether it answers at the moment.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.server.status().state, State::Ready | State::Degraded)
+    }
+
+    fn take_stale(&self) -> Vec<Kind> {
+        let bits = self.stale.swap(0, Ordering::AcqRel);
+        Kind::ALL.into_iter().filter(|kind| bits & (1 << kind.index()) != 0).collect()
+    }
+}

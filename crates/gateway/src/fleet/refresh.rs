@@ -1,0 +1,107 @@
+//! Keeping what a server lists fresh.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolgate_client::CallError;
+use toolgate_protocol::message::Field;
+use toolgate_protocol::{Kind as MessageKind, Object, text};
+
+use crate::catalog::{Kind, Listing, UnusablePage};
+use crate::fleet::Member;
+
+/// Why a server's lists could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum RefreshError {
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error(transparent)]
+    Page(#[from] UnusablePage),
+    #[error("the server answered '{method}' with an error: {error}")]
+    Refused { method: &'static str, error: String },
+}
+
+/// Waits until lists of a server are stale and fetches them, until the server is removed. `fresh` is called after each
+/// attempt: with the new listing, or without where there is none.
+pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option<Listing>)) {
+    loop {
+        tokio::select! {
+            () = member.stop.cancelled() => return,
+            () = member.refresh.notified() => {}
+        }
+        let kinds = member.take_stale();
+        if kinds.is_empty() {
+            continue;
+        }
+        let fetched = tokio::select! {
+            () = member.stop.cancelled() => return,
+            fetched = fetch(&member, &kinds) => fetched,
+        };
+        match fetched {
+            Ok(listing) => fresh(&member, Some(listing)),
+            Err(error) => {
+                tracing::warn!(server = %member.server.name(), %error, "the lists could not be fetched");
+                fresh(&member, None);
+            }
+        }
+    }
+}
+
+async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Listing, RefreshError> {
+    let status = member.server.status();
+    let greeting = status.greeting;
+    let capabilities = greeting.as_ref().map(|greeting| greeting.capabilities.clone()).unwrap_or_default();
+    let before = member.listing.load_full();
+    let mut listing = Listing::new(Arc::clone(member.server.name()), greeting, member.over_http());
+    for kind in Kind::ALL {
+        if !declares(&capabilities, kind) {
+            continue;
+        }
+        match &before {
+            // What did not change is kept as it was.
+            Some(before) if !kinds.contains(&kind) => listing.keep(kind, before),
+            _ => fetch_list(member, kind, &mut listing).await?,
+        }
+    }
+    Ok(listing)
+}
+
+async fn fetch_list(member: &Member, kind: Kind, listing: &mut Listing) -> Result<(), RefreshError> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let params = match &cursor {
+            None => Bytes::from_static(b"{}"),
+            Some(cursor) => Bytes::from(format!(r#"{{"cursor":{}}}"#, text::quote(cursor))),
+        };
+        let answer = member.server.request(kind.method(), params).await?;
+        if answer.message.kind() == MessageKind::Error {
+            // Servers often declare resources and have no templates to list.
+            if kind == Kind::Template && answer.message.field(Field::Code) == Some(b"-32601") {
+                return Ok(());
+            }
+            let error = answer.message.body().map(|error| String::from_utf8_lossy(error).into_owned());
+            return Err(RefreshError::Refused {
+                method: kind.method().name(),
+                error: error.unwrap_or_default(),
+            });
+        }
+        let result = answer.message.body_bytes().unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let added = listing.add_page(kind, &result)?;
+        for dropped in &added.dropped {
+            tracing::warn!(server = %member.server.name(), what = %dropped.what, why = %dropped.why, "not offered");
+        }
+        match added.next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn declares(capabilities: &[u8], kind: Kind) -> bool {
+    let key = match kind {
+        Kind::Tool => "tools",
+        Kind::Prompt => "prompts",
+        Kind::Resource | Kind::Template => "resources",
+    };
+    Object::parse(capabilities).is_ok_and(|capabilities| capabilities.get(key).is_some())
+}

@@ -1,0 +1,153 @@
+//! The gateway as a whole: what lives as long as the process.
+
+pub mod announce;
+pub mod background;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::catalog::{Memory, Naming};
+use crate::downstream::door::{Annex, Authenticate, ByAddress};
+use crate::downstream::origin::Origins;
+use crate::downstream::sse::Streams;
+use crate::fleet::{Desired, Fleet};
+use crate::listen::Listeners;
+use crate::published::Published;
+use crate::relay::{Parked, Tasks};
+use crate::seal::{Seal, SealError};
+use crate::session::table::Sessions;
+use crate::session::{Session, sealed};
+use crate::subscriptions::Subscriptions;
+
+/// What is decided at start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub origins: Origins,
+    pub naming: Naming,
+    pub max_body_bytes: usize,
+    pub max_sessions: usize,
+    /// How long the first clients wait for servers that are starting.
+    pub start_patience: Duration,
+    /// Where what servers listed is remembered; nowhere where nothing is said.
+    pub state_dir: Option<PathBuf>,
+    /// The key of sessions and parked calls.
+    pub key: [u8; 32],
+}
+
+/// The gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    pub settings: Settings,
+    pub seal: Arc<Seal>,
+    pub sessions: Sessions,
+    pub streams: Streams,
+    /// The client on standard input, where there is one.
+    pub stdio: ArcSwapOption<Session>,
+    pub fleet: Fleet,
+    pub parked: Arc<Parked>,
+    pub tasks: Arc<Tasks>,
+    pub listeners: Listeners,
+    pub subscriptions: Subscriptions,
+    pub door: ArcSwap<Box<dyn Authenticate>>,
+    pub annex: ArcSwapOption<Box<dyn Annex>>,
+    /// Why the last reload changed nothing, where it did not.
+    pub reload_problem: ArcSwapOption<String>,
+    pub started: Instant,
+    /// Cancelled when the gateway stops.
+    pub stopping: CancellationToken,
+    pub tracker: TaskTracker,
+    published: ArcSwap<Published>,
+    memory: Option<Memory>,
+}
+
+impl Gateway {
+    /// A gateway without servers. Must be called within a tokio runtime.
+    pub fn start(settings: Settings) -> Result<Arc<Gateway>, SealError> {
+        let seal = Arc::new(Seal::new(&settings.key)?);
+        let tracker = TaskTracker::new();
+        let (fleet, news) = Fleet::new(tracker.clone());
+        let door: Box<dyn Authenticate> = Box::new(ByAddress::default());
+        let gateway = Arc::new(Gateway {
+            sessions: Sessions::new(settings.max_sessions),
+            streams: Streams::default(),
+            stdio: ArcSwapOption::empty(),
+            fleet,
+            parked: Arc::new(Parked::new(Arc::clone(&seal))),
+            tasks: Arc::default(),
+            listeners: Listeners::default(),
+            subscriptions: Subscriptions::default(),
+            door: ArcSwap::from_pointee(door),
+            annex: ArcSwapOption::empty(),
+            reload_problem: ArcSwapOption::empty(),
+            started: Instant::now(),
+            stopping: CancellationToken::new(),
+            published: ArcSwap::from_pointee(Published::of(&[], settings.naming)),
+            memory: settings.state_dir.as_deref().map(Memory::under),
+            seal,
+            tracker,
+            settings,
+        });
+        background::begin(&gateway, news);
+        Ok(gateway)
+    }
+
+    /// Makes the servers those that are wanted. Equal ones stay connected, calls under way finish.
+    pub fn apply(self: &Arc<Self>, desired: Vec<Desired>) {
+        let begun = self.fleet.apply(desired, |desired| self.remembered(desired));
+        for member in begun {
+            background::keep_fresh(self, member);
+        }
+        self.publish();
+    }
+
+    /// What clients see now.
+    pub fn published(&self) -> Arc<Published> {
+        self.published.load_full()
+    }
+
+    /// Enters a session and gives its id.
+    pub fn enter_session(&self, session: &Arc<Session>) -> Result<String, SealError> {
+        let id = sealed::seal(&self.seal, session)?;
+        session.seen(self.tick());
+        self.sessions.insert(id.as_str().into(), Arc::clone(session));
+        Ok(id)
+    }
+
+    /// Ends a session: frees everything of its client.
+    pub fn end_session(&self, id: &str) {
+        if self.sessions.end(id).is_some() {
+            self.sweep();
+        }
+    }
+
+    /// Seconds since the start.
+    pub fn tick(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    /// Stops: no new requests, those under way finish for `patience`, servers are stopped.
+    pub async fn stop(&self, patience: Duration) {
+        self.stopping.cancel();
+        self.fleet.stop(patience).await;
+        self.tracker.close();
+        if tokio::time::timeout(patience, self.tracker.wait()).await.is_err() {
+            tracing::warn!("some work did not end in time and is given up");
+        }
+    }
+
+    fn remembered(&self, desired: &Desired) -> Option<crate::catalog::Listing> {
+        let memory = self.memory.as_ref()?;
+        match memory.load(&desired.spec.name, &background::fingerprint(desired)) {
+            Ok(listing) => listing,
+            Err(error) => {
+                tracing::warn!(server = %desired.spec.name, %error, "what the server listed before is not known");
+                None
+            }
+        }
+    }
+}

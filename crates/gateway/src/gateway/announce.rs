@@ -1,0 +1,65 @@
+//! Telling clients what changed.
+
+use std::sync::Arc;
+
+use toolgate_protocol::Method;
+
+use crate::catalog::Kind;
+use crate::gateway::Gateway;
+use crate::published::Published;
+use crate::relay::notice;
+use crate::session::Session;
+
+impl Gateway {
+    /// Makes the catalogue anew from what the servers list now, and tells clients what changed.
+    pub fn publish(&self) {
+        let published = Arc::new(Published::of(&self.fleet.members(), self.settings.naming));
+        let before = self.published.swap(Arc::clone(&published));
+        for clash in published.catalog.clashes() {
+            if !before.catalog.clashes().contains(clash) {
+                tracing::warn!(server = %clash.server, name = %clash.native, exposed = %clash.exposed,
+                    "two servers use this name");
+            }
+        }
+        let changed = published.catalog.changed_from(&before.catalog);
+        if changed.tools {
+            self.announce(Kind::Tool);
+        }
+        if changed.prompts {
+            self.announce(Kind::Prompt);
+        }
+        if changed.resources {
+            self.announce(Kind::Resource);
+        }
+    }
+
+    /// Calls `each` for every legacy client that is here.
+    pub fn each_session(&self, mut each: impl FnMut(&Arc<Session>)) {
+        self.sessions.for_each(&mut each);
+        self.streams.sessions().iter().for_each(&mut each);
+        if let Some(session) = self.stdio.load_full() {
+            each(&session);
+        }
+    }
+
+    /// Tells the servers which resources are watched still, after clients have left.
+    pub fn sweep(&self) {
+        self.parked.sweep();
+        for (server, uris) in self.subscriptions.sweep() {
+            if let Some(member) = self.fleet.member(&server) {
+                member.server.subscribe(uris);
+            }
+        }
+    }
+
+    fn announce(&self, kind: Kind) {
+        let method = match kind {
+            Kind::Tool => Method::ToolsChanged,
+            Kind::Prompt => Method::PromptsChanged,
+            Kind::Resource | Kind::Template => Method::ResourcesChanged,
+        };
+        let message = notice::write(method.name(), None);
+        self.each_session(|session| session.mailbox.push(message.clone()));
+        self.listeners.for_each(|listener| listener.list_changed(kind));
+    }
+}

@@ -1,0 +1,125 @@
+//! What goes on beside the requests: news of servers, fresh lists, cleaning up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
+use tokio::sync::mpsc;
+use toolgate_client::{News, Reply, State, What};
+use toolgate_protocol::{Code, Era, ErrorReply, Object};
+
+use crate::catalog::{Kind, Listing};
+use crate::fleet::{Desired, Member, refresh};
+use crate::gateway::Gateway;
+use crate::relay::notice;
+use crate::subscriptions::Watched;
+
+/// How often what nobody waits for any more is cleaned up.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// Begins the work that lasts as long as the gateway.
+pub fn begin(gateway: &Arc<Gateway>, news: mpsc::Receiver<News>) {
+    gateway.tracker.spawn(hear(Arc::clone(gateway), news));
+}
+
+/// Begins to keep the lists of one server fresh.
+pub fn keep_fresh(gateway: &Arc<Gateway>, member: Arc<Member>) {
+    let keeper = Arc::clone(gateway);
+    let task = refresh::keep_fresh(member, move |member, listing| keeper.refreshed(member, listing));
+    gateway.tracker.spawn(task);
+}
+
+/// Tells apart configurations of a server under which it may list other things.
+pub fn fingerprint(desired: &Desired) -> String {
+    let transport = match &desired.spec.transport {
+        toolgate_client::Transport::Stdio { command, args, env, cwd } => {
+            format!("stdio {command:?} {args:?} {env:?} {cwd:?}")
+        }
+        toolgate_client::Transport::Http { url, headers } => format!("http {url:?} {headers:?}"),
+        toolgate_client::Transport::Sse { url, headers } => format!("sse {url:?} {headers:?}"),
+    };
+    digest(&SHA256, transport.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn hear(gateway: Arc<Gateway>, mut news: mpsc::Receiver<News>) {
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            () = gateway.stopping.cancelled() => return,
+            _ = sweep.tick() => gateway.sweep(),
+            Some(news) = news.recv() => gateway.heard(news),
+        }
+    }
+}
+
+impl Gateway {
+    fn heard(&self, news: News) {
+        let Some(member) = self.fleet.member(&news.server) else { return };
+        match news.what {
+            What::State(status) => {
+                let (state, cause) = (status.state, status.cause.as_deref().unwrap_or(""));
+                tracing::info!(server = %news.server, %state, cause, "server state");
+                match state {
+                    State::Ready => member.make_stale(&Kind::ALL),
+                    State::Down => self.fleet.settled(&member),
+                    State::Asleep | State::Connecting | State::Degraded | State::Draining => {}
+                }
+            }
+            What::ToolsChanged => member.make_stale(&[Kind::Tool]),
+            What::PromptsChanged => member.make_stale(&[Kind::Prompt]),
+            What::ResourcesChanged => member.make_stale(&[Kind::Resource, Kind::Template]),
+            What::ResourceUpdated(params) => {
+                let uri = Object::parse(&params).ok().and_then(|params| params.text("uri").map(String::from));
+                if let Some(uri) = uri {
+                    let watched = Watched { server: news.server, native: uri.as_str().into() };
+                    self.subscriptions.changed(&watched, &params);
+                }
+            }
+            What::Log(params) => self.log(&params),
+            What::Task(method, params) => {
+                let message = notice::write(method, Some(&params));
+                self.each_session(|session| session.mailbox.push(message.clone()));
+            }
+            What::ElicitationComplete(params) => {
+                let message = notice::write("notifications/elicitation/complete", Some(&params));
+                self.each_session(|session| session.mailbox.push(message.clone()));
+            }
+            What::Ask(question) => {
+                let reply = ErrorReply::new(
+                    Code::InvalidRequest,
+                    "no call is under way, so it is not known whom to ask",
+                );
+                // A server that no longer waits needs no answer.
+                let _ = question.answer.send(Reply::Error(reply.object(Era::Legacy).into()));
+            }
+        }
+    }
+
+    /// A log message that belongs to no call goes to the legacy clients that want its level.
+    fn log(&self, params: &[u8]) {
+        let level = Object::parse(params)
+            .ok()
+            .and_then(|params| params.text("level").and_then(|level| notice::severity(&level)));
+        let message = notice::write("notifications/message", Some(params));
+        self.each_session(|session| {
+            let chosen = session.caller().log_level.as_deref().and_then(notice::severity);
+            if chosen.is_some_and(|chosen| level.is_none_or(|level| level >= chosen)) {
+                session.mailbox.push(message.clone());
+            }
+        });
+    }
+
+    fn refreshed(&self, member: &Arc<Member>, listing: Option<Listing>) {
+        if let Some(listing) = listing {
+            if let Some(memory) = &self.memory
+                && let Err(error) = memory.store(&listing, &fingerprint(&member.desired))
+            {
+                tracing::warn!(server = %member.server.name(), %error, "what the server lists is not remembered");
+            }
+            member.listing.store(Some(Arc::new(listing)));
+            // Published before anybody is told that the server has settled.
+            self.publish();
+        }
+        self.fleet.settled(member);
+    }
+}

@@ -1,0 +1,213 @@
+//! The path of one message, from the client that sent it to what it is answered. Read top to bottom.
+
+pub mod calls;
+pub mod lists;
+pub mod watching;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use toolgate_protocol::era::Envelope;
+use toolgate_protocol::header::{self, parameter};
+use toolgate_protocol::message::{Field, Unreadable};
+use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Object, Version, error};
+
+use crate::downstream::respond::Refusal;
+use crate::gateway::Gateway;
+use crate::listen::Listener;
+use crate::principal::Principal;
+use crate::relay::Passage;
+use crate::session::{Client, Session};
+
+/// What a message leads to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An answer at once, and its code where it is an error.
+    Answer(Bytes, Option<i32>),
+    /// A request on its way to a server.
+    Passage(Passage),
+    /// A stream of changes.
+    Listening(Arc<Listener>),
+    /// Nothing to say: it was a notification or an answer.
+    Taken,
+}
+
+/// Handles a message of a client that is known.
+pub async fn handle(gateway: &Arc<Gateway>, client: &Client, message: Message) -> Outcome {
+    match message.kind() {
+        Kind::Request => match request(gateway, client, &message).await {
+            Ok(outcome) => outcome,
+            Err(reply) => {
+                let era = client.era();
+                Outcome::Answer(reply.answer(message.id(), era), Some(reply.code.number(era)))
+            }
+        },
+        Kind::Notification => {
+            notification(gateway, client, &message).await;
+            Outcome::Taken
+        }
+        Kind::Result | Kind::Error => {
+            if let Client::Legacy(session) = client
+                && !session.questions.answer(&message)
+            {
+                tracing::debug!("an answer to a question that is not open was ignored");
+            }
+            Outcome::Taken
+        }
+    }
+}
+
+async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> Result<Outcome, ErrorReply> {
+    let method = message.method().unwrap_or(Method::Unknown);
+    match (method, client) {
+        (
+            Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::ResourcesTemplatesList,
+            _,
+        ) => lists::page(gateway, client, message, method).await,
+        (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::Complete, _) => {
+            calls::begin(gateway, client, message).await
+        }
+        (
+            Method::TasksGet
+            | Method::TasksResult
+            | Method::TasksCancel
+            | Method::TasksUpdate
+            | Method::TasksList,
+            _,
+        ) => calls::begin_task(gateway, client, message),
+        (Method::Discover, Client::Modern { .. }) => {
+            gateway.fleet.settle(gateway.settings.start_patience).await;
+            Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
+        }
+        (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, message),
+        (Method::Ping, Client::Legacy(_)) => Ok(result(message, b"{}")),
+        (Method::SetLevel, Client::Legacy(session)) => watching::set_level(gateway, session, message),
+        (Method::ResourcesSubscribe, Client::Legacy(session)) => {
+            watching::subscribe(gateway, session, message).await
+        }
+        (Method::ResourcesUnsubscribe, Client::Legacy(session)) => {
+            watching::unsubscribe(gateway, session, message)
+        }
+        (Method::Initialize, Client::Legacy(_)) => {
+            Err(ErrorReply::new(Code::InvalidRequest, "this session has been initialized already"))
+        }
+        _ => {
+            let name = message.method_name().unwrap_or_default();
+            Err(ErrorReply::new(Code::MethodNotFound, format!("Method not found: {name}")))
+        }
+    }
+}
+
+async fn notification(gateway: &Arc<Gateway>, client: &Client, message: &Message) {
+    let Client::Legacy(session) = client else { return };
+    match message.method() {
+        Some(Method::Cancelled) => {
+            if let Some(id) = message.field(Field::RequestId) {
+                session.inflight.cancel(id);
+            }
+        }
+        Some(Method::RootsChanged) => {
+            for member in gateway.fleet.members().iter() {
+                member.server.notify(Method::RootsChanged, None).await;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Begins the session of a legacy client: the session and the answer to its `initialize`.
+pub async fn begin_session(
+    gateway: &Arc<Gateway>,
+    message: &Message,
+    principal: &Arc<Principal>,
+) -> Result<(Arc<Session>, Bytes), ErrorReply> {
+    let invalid = |what: &str| ErrorReply::new(Code::InvalidParams, what);
+    let requested = message
+        .field_text(Field::ProtocolVersion)
+        .ok_or_else(|| invalid("'params.protocolVersion' must be a string"))?;
+    let version = Version::negotiate_legacy(&requested);
+    let object = |field, name: &str| match message.field_bytes(field) {
+        Some(bytes) if bytes.starts_with(b"{") => Ok(Some(bytes)),
+        Some(_) => Err(invalid(&format!("'params.{name}' must be an object"))),
+        None => Ok(None),
+    };
+    let capabilities = object(Field::Capabilities, "capabilities")?
+        .ok_or_else(|| invalid("'params.capabilities' is missing"))?;
+    let info = object(Field::ClientInfo, "clientInfo")?;
+    let key = gateway
+        .seal
+        .random_number()
+        .map_err(|error| ErrorReply::new(Code::InternalError, error.to_string()))?;
+    // The envelope outlives the request: a copy lets the request's bytes go.
+    let copy = |bytes: Bytes| Bytes::copy_from_slice(&bytes);
+    let envelope = Envelope::new(Era::Legacy, copy(capabilities), info.map(copy));
+    let session = Arc::new(Session::new(key, version, Arc::clone(principal), envelope));
+    gateway.fleet.settle(gateway.settings.start_patience).await;
+    let greeting = gateway.published().greeting.initialize(version).to_string();
+    let answer = error::result_answer(message.id().unwrap_or(b"null"), greeting.as_bytes());
+    Ok((session, answer))
+}
+
+/// What a client is told of bytes that are no message, and the id where it could be read.
+pub fn unreadable(error: &Unreadable) -> (ErrorReply, Option<Bytes>) {
+    match error {
+        Unreadable::NotJson(malformed) => {
+            (ErrorReply::new(Code::ParseError, format!("Parse error: {malformed}")), None)
+        }
+        Unreadable::NotAMessage { what, id } => {
+            (ErrorReply::new(Code::InvalidRequest, format!("Invalid request: {what}")), id.clone())
+        }
+        Unreadable::Batch => (
+            ErrorReply::new(
+                Code::InvalidRequest,
+                "Invalid request: the negotiated revision has no batches; send one message at a time",
+            ),
+            None,
+        ),
+    }
+}
+
+/// The arguments that a tool wants repeated in headers must be there and must agree with the body.
+pub fn check_parameters(
+    gateway: &Gateway,
+    client: &Client,
+    message: &Message,
+    headers: &HeaderMap,
+) -> Result<(), Refusal> {
+    if client.era() != Era::Modern || message.method() != Some(Method::ToolsCall) {
+        return Ok(());
+    }
+    let published = gateway.published();
+    let Some(item) = message.field_text(Field::Name).and_then(|name| published.catalog.tool(&name)) else {
+        return Ok(());
+    };
+    let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
+    for annotation in item.entry().annotations() {
+        let name = format!("{}{}", header::PARAMETER_PREFIX, annotation.header.to_ascii_lowercase());
+        let stated = headers.get(&name).map(|value| value.to_str().ok().and_then(header::decode));
+        let argument = parameter::value(arguments, &annotation.path);
+        let agrees = match (&stated, &argument) {
+            (None, None) => true,
+            (Some(Some(stated)), Some(argument)) => parameter::agrees(stated, argument),
+            _ => false,
+        };
+        if !agrees {
+            let path = annotation.path.join(".");
+            let what = format!("Header mismatch: {name} does not say what argument '{path}' says");
+            let reply = ErrorReply::new(Code::HeaderMismatch, what);
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, reply, Era::Modern).to(message.id()));
+        }
+    }
+    Ok(())
+}
+
+/// An answer with this result.
+fn result(message: &Message, result: &[u8]) -> Outcome {
+    Outcome::Answer(error::result_answer(message.id().unwrap_or(b"null"), result), None)
+}
+
+/// Whether an object has a member, without more ado.
+fn has_member(object: &[u8], key: &str) -> bool {
+    Object::parse(object).is_ok_and(|object| object.get(key).is_some())
+}

@@ -1,0 +1,106 @@
+//! Requests that go to a server: calls, reads, prompts, completions, tasks.
+
+use std::sync::Arc;
+
+use toolgate_client::Call;
+use toolgate_protocol::message::Field;
+use toolgate_protocol::{Code, Era, ErrorReply, Message};
+
+use crate::fleet::Member;
+use crate::gateway::Gateway;
+use crate::pipeline::{Outcome, has_member};
+use crate::relay::{Asked, Passage};
+use crate::router::{self, Routed};
+use crate::session::Client;
+
+/// Sends a request on its way to its server.
+pub async fn begin(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    message: &Message,
+) -> Result<Outcome, ErrorReply> {
+    let asked = asked(message)?;
+    if client.era() == Era::Modern
+        && let Some(passage) = gateway.parked.resume(message, client, &asked)?
+    {
+        return Ok(Outcome::Passage(passage));
+    }
+    let published = gateway.published();
+    let routed = match router::resolve(&published, message) {
+        // A server that is still starting may have what is not known yet.
+        Err(_) if !gateway.fleet.members().is_empty() => {
+            gateway.fleet.settle(gateway.settings.start_patience).await;
+            router::resolve(&gateway.published(), message)?
+        }
+        routed => routed?,
+    };
+    relay(gateway, client, message, asked, routed)
+}
+
+/// Sends a request about a task to the server that has it.
+pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> Result<Outcome, ErrorReply> {
+    let asked = asked(message)?;
+    let unknown = || ErrorReply::new(Code::InvalidParams, "there is no such task");
+    let published = gateway.published();
+    let owner = message.field_text(Field::TaskId).and_then(|task| gateway.tasks.owner(&task));
+    let member = match owner {
+        Some(server) => published.member(&server).cloned(),
+        None => only_with_tasks(&published.members),
+    };
+    let member = member.ok_or_else(unknown)?;
+    let routed = Routed { member, native: None, parameters: Vec::new() };
+    relay(gateway, client, message, asked, routed)
+}
+
+fn relay(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    message: &Message,
+    asked: Asked,
+    routed: Routed,
+) -> Result<Outcome, ErrorReply> {
+    let underway = match client {
+        Client::Legacy(session) => {
+            session.seen(gateway.tick());
+            let begun = session.inflight.begin(asked.id.clone());
+            Some(begun.map_err(|refused| ErrorReply::new(Code::InvalidRequest, refused.to_string()))?)
+        }
+        Client::Modern { .. } => None,
+    };
+    let call = Call {
+        message: message.clone(),
+        native: routed.native,
+        caller: client.caller(),
+        parameters: routed.parameters,
+        timeout: None,
+    };
+    let passage = Passage::begin(
+        asked,
+        client.clone(),
+        routed.member.server.clone(),
+        call,
+        Arc::clone(&gateway.parked),
+        Arc::clone(&gateway.tasks),
+        underway,
+    );
+    Ok(Outcome::Passage(passage))
+}
+
+fn asked(message: &Message) -> Result<Asked, ErrorReply> {
+    Asked::of(message).ok_or_else(|| ErrorReply::new(Code::InvalidRequest, "a request must have an 'id'"))
+}
+
+/// The server that can have tasks, where there is just one.
+fn only_with_tasks(members: &[Arc<Member>]) -> Option<Arc<Member>> {
+    let mut able = members.iter().filter(|member| {
+        let listing = member.listing.load();
+        let greeting = listing.as_ref().and_then(|listing| listing.greeting());
+        greeting.is_some_and(|greeting| {
+            has_member(&greeting.capabilities, "tasks") || has_member(&greeting.capabilities, "extensions")
+        })
+    });
+    match (able.next(), able.next()) {
+        (Some(only), None) => Some(Arc::clone(only)),
+        _ => None,
+    }
+}

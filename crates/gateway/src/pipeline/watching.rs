@@ -1,0 +1,120 @@
+//! What a client wants to hear of: resources, lists, logs.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolgate_protocol::message::Field;
+use toolgate_protocol::{Code, ErrorReply, Message};
+
+use crate::gateway::Gateway;
+use crate::listen::{Filter, Listener};
+use crate::pipeline::{Outcome, result};
+use crate::published::Published;
+use crate::relay::notice;
+use crate::router;
+use crate::session::Session;
+use crate::subscriptions::{Subscriber, Watched};
+
+/// `subscriptions/listen` of a modern client.
+pub fn listen(gateway: &Arc<Gateway>, message: &Message) -> Result<Outcome, ErrorReply> {
+    let mut filter = Filter::of(message)?;
+    let published = gateway.published();
+    // A resource that nobody has cannot be watched; the acknowledgement says what is.
+    let mut watched = Vec::new();
+    filter.uris.retain(|uri| match watch(&published, uri) {
+        Ok(one) => {
+            watched.push((one, uri.as_str().into()));
+            true
+        }
+        Err(_) => false,
+    });
+    let id = message.id().map(Bytes::copy_from_slice).unwrap_or_default();
+    let listener = Arc::new(Listener::open(id, filter));
+    gateway.listeners.add(&listener)?;
+    for (one, exposed) in watched {
+        begin(gateway, one, exposed, Subscriber::Modern(Arc::downgrade(&listener)))?;
+    }
+    Ok(Outcome::Listening(listener))
+}
+
+/// `resources/subscribe` of a legacy client.
+pub async fn subscribe(
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
+    message: &Message,
+) -> Result<Outcome, ErrorReply> {
+    gateway.fleet.settle(gateway.settings.start_patience).await;
+    let uri = uri(message)?;
+    let watched = watch(&gateway.published(), &uri)?;
+    begin(gateway, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
+    Ok(result(message, b"{}"))
+}
+
+/// `resources/unsubscribe` of a legacy client.
+pub fn unsubscribe(
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
+    message: &Message,
+) -> Result<Outcome, ErrorReply> {
+    let uri = uri(message)?;
+    let watched = watch(&gateway.published(), &uri)?;
+    let left = gateway.subscriptions.remove(&watched, &Subscriber::Legacy(Arc::downgrade(session)));
+    if let Some(member) = gateway.fleet.member(&watched.server) {
+        member.server.subscribe(left);
+    }
+    Ok(result(message, b"{}"))
+}
+
+/// `logging/setLevel` of a legacy client: servers log the least severe level that any client wants.
+pub fn set_level(
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
+    message: &Message,
+) -> Result<Outcome, ErrorReply> {
+    let level = message.field_text(Field::Level).unwrap_or_default();
+    if notice::severity(&level).is_none() {
+        return Err(ErrorReply::new(Code::InvalidParams, "'params.level' must be the name of a log level"));
+    }
+    session.set_log_level(&level);
+    let mut least = level.into_owned();
+    gateway.each_session(|other| {
+        if let Some(wanted) = &other.caller().log_level
+            && notice::severity(wanted) < notice::severity(&least)
+        {
+            least.clone_from(wanted);
+        }
+    });
+    for member in gateway.fleet.members().iter() {
+        member.server.set_log_level(&least);
+    }
+    Ok(result(message, b"{}"))
+}
+
+fn uri(message: &Message) -> Result<String, ErrorReply> {
+    let uri = message.field_text(Field::Uri);
+    uri.map(String::from).ok_or_else(|| ErrorReply::new(Code::InvalidParams, "'params.uri' must be a string"))
+}
+
+fn watch(published: &Published, uri: &str) -> Result<Watched, ErrorReply> {
+    let place = Some(toolgate_protocol::Span::new(0, 0));
+    let routed = router::resource(published, place, uri)?;
+    let native = routed.native.map_or_else(|| uri.into(), |(_, native)| native);
+    Ok(Watched { server: Arc::clone(routed.member.server.name()), native })
+}
+
+fn begin(
+    gateway: &Gateway,
+    watched: Watched,
+    exposed: Arc<str>,
+    subscriber: Subscriber,
+) -> Result<(), ErrorReply> {
+    let server = Arc::clone(&watched.server);
+    let uris = gateway
+        .subscriptions
+        .add(watched, exposed, subscriber)
+        .map_err(|error| ErrorReply::new(Code::InvalidParams, error.to_string()))?;
+    if let Some(member) = gateway.fleet.member(&server) {
+        member.server.subscribe(uris);
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! Questions of a legacy server to its client.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use toolgate_client::{Question, Reply};
+use toolgate_protocol::{Code, Era, ErrorReply, Method, Object};
+
+use crate::session::{Client, Session};
+
+/// A question on its way: the request to send, and what must be awaited for the server to get the reply.
+pub(super) struct Open {
+    pub(super) message: Bytes,
+    pub(super) reply: BoxFuture<'static, ()>,
+}
+
+/// Whether the client said that it can answer such a question.
+pub(super) fn can_answer(client: &Client, question: &Question) -> bool {
+    let caller = client.caller();
+    let Ok(capabilities) = Object::parse(&caller.envelope.capabilities) else { return false };
+    match question.method {
+        Method::CreateMessage => capabilities.get("sampling").is_some(),
+        Method::RootsList => capabilities.get("roots").is_some(),
+        Method::Elicit => capabilities.get("elicitation").is_some_and(|how| elicits(how, &question.params)),
+        _ => false,
+    }
+}
+
+/// An empty `elicitation` means forms, as it did before there were links.
+fn elicits(capability: &[u8], params: &[u8]) -> bool {
+    let by_link = Object::parse(params).is_ok_and(|params| params.text("mode").as_deref() == Some("url"));
+    let Ok(capability) = Object::parse(capability) else { return false };
+    let (form, url) = (capability.get("form").is_some(), capability.get("url").is_some());
+    if by_link { url } else { form || !url }
+}
+
+/// Tells the server that its client cannot be asked this.
+pub(super) fn refuse(question: Question) {
+    let reply = ErrorReply::new(
+        Code::MethodNotFound,
+        format!("the client does not support '{}'", question.method.name()),
+    );
+    // A server that no longer waits needs no answer.
+    let _ = question.answer.send(Reply::Error(Bytes::from(reply.object(Era::Legacy))));
+}
+
+/// Asks a legacy client over its session; nothing where too many questions are open there.
+pub(super) fn ask(session: &Session, question: Question) -> Option<Open> {
+    let asked = session.questions.ask(question.method, &question.params)?;
+    let message = asked.message.clone();
+    let reply = Box::pin(async move {
+        let mut asked = asked;
+        if let Ok(reply) = (&mut asked.reply).await {
+            let _ = question.answer.send(reply);
+        }
+    });
+    Some(Open { message, reply })
+}

@@ -1,0 +1,40 @@
+//! What a client is told when its server gave no answer.
+
+use toolgate_client::CallError;
+use toolgate_protocol::{Code, ErrorReply, text};
+
+/// The error for a call that got no answer: what, why, and whether to try again.
+pub fn reply(error: &CallError) -> ErrorReply {
+    let message = error.to_string();
+    match error {
+        CallError::Unavailable { server, state, since, retry_after, .. } => {
+            let retry = retry_after.map_or(1, |wait| wait.as_secs().max(1));
+            ErrorReply::new(Code::ExecutionError, message).with_data(format!(
+                r#"{{"details":{{"server":{},"state":"{state}","since_seconds":{}}},"retryable":true,"retry_after":{retry}}}"#,
+                text::quote(server),
+                since.as_secs(),
+            ))
+        }
+        CallError::Timeout { server, .. } => failed(Code::Timeout, message, server, true),
+        CallError::Broken { server, .. } | CallError::Unusable { server, .. } => {
+            failed(Code::ExecutionError, message, server, false)
+        }
+        CallError::Busy { server, .. } => failed(Code::ExecutionError, message, server, true),
+        CallError::NoSuchMethod { server, .. } => failed(Code::MethodNotFound, message, server, false),
+    }
+}
+
+/// A modern server asked a legacy client again and again.
+pub fn too_many_rounds(rounds: u32) -> ErrorReply {
+    ErrorReply::new(Code::ExecutionError, format!("the server asked for input more than {rounds} times"))
+}
+
+/// The request cannot carry the client's answers. Its `params` were checked before, so this is ours to mend.
+pub fn unrepeatable() -> ErrorReply {
+    ErrorReply::new(Code::InternalError, "the request could not be repeated with the client's answers")
+}
+
+fn failed(code: Code, message: String, server: &str, retryable: bool) -> ErrorReply {
+    ErrorReply::new(code, message)
+        .with_data(format!(r#"{{"details":{{"server":{}}},"retryable":{retryable}}}"#, text::quote(server)))
+}

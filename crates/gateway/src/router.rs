@@ -1,0 +1,125 @@
+//! Which server a request is for, and what that server calls what it names.
+
+use std::sync::Arc;
+
+use toolgate_protocol::header::parameter;
+use toolgate_protocol::message::Field;
+use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Span, text};
+
+use crate::catalog::Item;
+use crate::fleet::Member;
+use crate::published::Published;
+
+/// A request with its server.
+#[derive(Debug)]
+pub struct Routed {
+    pub member: Arc<Member>,
+    /// Where the exposed name stands, and what the server calls it; nothing where the two are the same.
+    pub native: Option<(Span, Arc<str>)>,
+    /// `Mcp-Param-…` headers that the tool wants.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// Finds the server of a request.
+pub fn resolve(published: &Published, message: &Message) -> Result<Routed, ErrorReply> {
+    match message.method() {
+        Some(Method::ToolsCall) => {
+            let name = required(message, Field::Name, "name")?;
+            let item = published.catalog.tool(&name).ok_or_else(|| unknown("tool", &name))?;
+            let mut routed = named(published, message, item)?;
+            routed.parameters = parameters(item, message);
+            Ok(routed)
+        }
+        Some(Method::PromptsGet) => {
+            let name = required(message, Field::Name, "name")?;
+            let item = published.catalog.prompt(&name).ok_or_else(|| unknown("prompt", &name))?;
+            named(published, message, item)
+        }
+        Some(Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) => {
+            let uri = required(message, Field::Uri, "uri")?;
+            resource(published, message.place(Field::Uri), &uri)
+        }
+        Some(Method::Complete) => completion(published, message),
+        _ => Err(ErrorReply::new(Code::MethodNotFound, "this method has no server")),
+    }
+}
+
+/// Finds the server of a resource.
+pub fn resource(published: &Published, place: Option<Span>, uri: &str) -> Result<Routed, ErrorReply> {
+    let missing = || {
+        ErrorReply::new(Code::ResourceNotFound, format!("Resource not found: {uri}"))
+            .with_data(format!(r#"{{"uri":{}}}"#, text::quote(uri)))
+    };
+    let route = published.catalog.resource(uri).ok_or_else(missing)?;
+    let member = published.members.get(route.server).ok_or_else(missing)?;
+    let native = place.filter(|_| *route.native != *uri).map(|place| (place, route.native));
+    Ok(Routed { member: Arc::clone(member), native, parameters: Vec::new() })
+}
+
+fn named(published: &Published, message: &Message, item: &Item) -> Result<Routed, ErrorReply> {
+    let member = published.members.get(item.server()).ok_or_else(|| {
+        ErrorReply::new(Code::InternalError, "the catalogue names a server that is not there")
+    })?;
+    let native = message
+        .place(Field::Name)
+        .filter(|_| **item.native() != *item.exposed())
+        .map(|place| (place, Arc::clone(item.native())));
+    Ok(Routed { member: Arc::clone(member), native, parameters: Vec::new() })
+}
+
+/// A completion is for a prompt or for a template, both named in `ref`.
+fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorReply> {
+    let invalid = |what: &str| ErrorReply::new(Code::InvalidParams, what);
+    let place = message.place(Field::Ref).ok_or_else(|| invalid("'params.ref' is missing"))?;
+    let reference =
+        Object::parse(place.of(message.bytes())).map_err(|_| invalid("'params.ref' must be an object"))?;
+    let within = |key| reference.place(key).map(|inner: Span| inner.shifted(place.start()));
+    match reference.text("type").as_deref() {
+        Some("ref/prompt") => {
+            let name = reference.text("name").ok_or_else(|| invalid("'params.ref.name' is missing"))?;
+            let item = published.catalog.prompt(&name).ok_or_else(|| unknown("prompt", &name))?;
+            let mut routed = named(published, message, item)?;
+            routed.native = within("name")
+                .filter(|_| **item.native() != *item.exposed())
+                .map(|place| (place, Arc::clone(item.native())));
+            Ok(routed)
+        }
+        Some("ref/resource") => {
+            let uri = reference.text("uri").ok_or_else(|| invalid("'params.ref.uri' is missing"))?;
+            let route = published.catalog.template(&uri).ok_or_else(|| unknown("resource", &uri))?;
+            let member = published.members.get(route.server).ok_or_else(|| unknown("resource", &uri))?;
+            let native = within("uri").filter(|_| *route.native != *uri).map(|place| (place, route.native));
+            Ok(Routed { member: Arc::clone(member), native, parameters: Vec::new() })
+        }
+        _ => Err(invalid("'params.ref.type' must be ref/prompt or ref/resource")),
+    }
+}
+
+fn parameters(item: &Item, message: &Message) -> Vec<(String, String)> {
+    let annotations = item.entry().annotations();
+    if annotations.is_empty() {
+        return Vec::new();
+    }
+    let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
+    annotations
+        .iter()
+        .filter_map(|annotation| {
+            let value = parameter::value(arguments, &annotation.path)?;
+            Some((annotation.header.clone(), value.into_owned()))
+        })
+        .collect()
+}
+
+fn required<'a>(
+    message: &'a Message,
+    field: Field,
+    name: &str,
+) -> Result<std::borrow::Cow<'a, str>, ErrorReply> {
+    message
+        .field_text(field)
+        .ok_or_else(|| ErrorReply::new(Code::InvalidParams, format!("'params.{name}' must be a string")))
+}
+
+fn unknown(kind: &str, name: &str) -> ErrorReply {
+    ErrorReply::new(Code::InvalidParams, format!("Unknown {kind}: {name}"))
+}

@@ -1,0 +1,147 @@
+//! Who wants to hear of which resource.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+
+use crate::listen::Listener;
+use crate::session::Session;
+
+/// How many resources one client may watch.
+const MAX_PER_CLIENT: usize = 1024;
+
+/// Someone who hears of changes.
+#[derive(Clone, Debug)]
+pub enum Subscriber {
+    Legacy(Weak<Session>),
+    Modern(Weak<Listener>),
+}
+
+impl Subscriber {
+    fn key(&self) -> usize {
+        match self {
+            Subscriber::Legacy(session) => session.as_ptr() as usize,
+            Subscriber::Modern(listener) => listener.as_ptr() as usize,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        match self {
+            Subscriber::Legacy(session) => session.strong_count() == 0,
+            Subscriber::Modern(listener) => listener.strong_count() == 0,
+        }
+    }
+
+    fn tell(&self, exposed: &str, params: &[u8]) {
+        match self {
+            Subscriber::Legacy(session) => {
+                if let Some(session) = session.upgrade() {
+                    session.mailbox.push(updated(exposed, params));
+                }
+            }
+            Subscriber::Modern(listener) => {
+                if let Some(listener) = listener.upgrade() {
+                    listener.updated(exposed);
+                }
+            }
+        }
+    }
+}
+
+/// A resource of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Watched {
+    pub server: Arc<str>,
+    pub native: Arc<str>,
+}
+
+/// Too many resources are watched by one client.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("a client may watch at most {MAX_PER_CLIENT} resources")]
+pub struct TooMany;
+
+/// All subscriptions.
+#[derive(Debug, Default)]
+pub struct Subscriptions {
+    table: Mutex<HashMap<Watched, Vec<(Subscriber, Arc<str>)>>>,
+}
+
+impl Subscriptions {
+    /// Enters one. `exposed` is the URI that this client knows. Gives what the server must be asked to watch now.
+    pub fn add(
+        &self,
+        watched: Watched,
+        exposed: Arc<str>,
+        subscriber: Subscriber,
+    ) -> Result<BTreeSet<String>, TooMany> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = subscriber.key();
+        let of_client = table.values().flatten().filter(|(other, _)| other.key() == key).count();
+        if of_client >= MAX_PER_CLIENT {
+            return Err(TooMany);
+        }
+        let subscribers = table.entry(watched.clone()).or_default();
+        if !subscribers.iter().any(|(other, _)| other.key() == key) {
+            subscribers.push((subscriber, exposed));
+        }
+        Ok(watched_of(&table, &watched.server))
+    }
+
+    /// Takes one out. Gives what the server must be asked to watch now.
+    pub fn remove(&self, watched: &Watched, subscriber: &Subscriber) -> BTreeSet<String> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(subscribers) = table.get_mut(watched) {
+            subscribers.retain(|(other, _)| other.key() != subscriber.key() && !other.is_gone());
+            if subscribers.is_empty() {
+                table.remove(watched);
+            }
+        }
+        watched_of(&table, &watched.server)
+    }
+
+    /// Takes out those who are gone. Gives the servers whose watched resources changed, with what is left.
+    pub fn sweep(&self) -> Vec<(Arc<str>, BTreeSet<String>)> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = BTreeSet::new();
+        table.retain(|watched, subscribers| {
+            subscribers.retain(|(subscriber, _)| !subscriber.is_gone());
+            if subscribers.is_empty() {
+                servers.insert(Arc::clone(&watched.server));
+            }
+            !subscribers.is_empty()
+        });
+        servers.into_iter().map(|server| (Arc::clone(&server), watched_of(&table, &server))).collect()
+    }
+
+    /// Tells all who want to hear that a resource changed.
+    pub fn changed(&self, watched: &Watched, params: &[u8]) {
+        let subscribers = {
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.get(watched).cloned().unwrap_or_default()
+        };
+        for (subscriber, exposed) in subscribers {
+            subscriber.tell(&exposed, params);
+        }
+    }
+}
+
+fn watched_of(table: &HashMap<Watched, Vec<(Subscriber, Arc<str>)>>, server: &Arc<str>) -> BTreeSet<String> {
+    table
+        .keys()
+        .filter(|watched| watched.server == *server)
+        .map(|watched| watched.native.to_string())
+        .collect()
+}
+
+/// The notification with the URI that the client knows.
+fn updated(exposed: &str, params: &[u8]) -> Bytes {
+    use toolgate_protocol::{Method, Object, Splice, text};
+    let mut params = params.to_vec();
+    if let Some(place) = Object::parse(&params).ok().and_then(|object| object.place("uri")) {
+        let mut splice = Splice::new(&params, exposed.len());
+        splice.replace(place, text::quote(exposed).as_bytes());
+        params = splice.finish();
+    }
+    crate::relay::notice::write(Method::ResourceUpdated.name(), Some(&params))
+}
