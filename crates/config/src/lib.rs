@@ -6,6 +6,8 @@
 
 pub mod byte_size;
 mod check;
+pub mod diff;
+pub mod discover;
 pub mod duration;
 pub mod environment;
 pub mod format;
@@ -16,7 +18,10 @@ mod problem;
 pub mod reference;
 pub mod schema;
 mod secret;
+pub mod show;
 mod validate;
+pub mod well_known;
+pub mod write;
 
 pub use environment::{Overrides, ServerOverride};
 pub use format::Format;
