@@ -13,7 +13,7 @@ mod vscode;
 
 use std::path::Path;
 
-use crate::node::{Node, Value};
+use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::Problem;
 
 /// A format of configuration.
@@ -58,7 +58,7 @@ impl Converted {
     }
 
     /// Adds a server record under a name that is made fit if it has to be.
-    fn add_server(&mut self, name: &str, origin: &crate::node::Origin, record: Node) {
+    fn add_server(&mut self, name: &str, origin: &Origin, record: Node) {
         let fit = entry::fit_name(name);
         if fit != name {
             self.warn(
@@ -71,7 +71,7 @@ impl Converted {
         }
         let Some(servers) = self.tree.get_mut("servers") else { return };
         let twice = servers.get(&fit).is_some();
-        servers.set(&fit, record);
+        servers.put(Entry { key: fit.clone(), origin: origin.clone(), node: record });
         if twice {
             self.warn(Problem::at(origin, format!("servers.{fit}"), "defined twice; this one counts"));
         }

@@ -122,9 +122,9 @@ impl Loading<'_> {
         self.resolver.expand_tree(&mut tree, &mut |node, error| {
             self.loaded.problems.push(Problem::at(&node.origin, "", error.to_string()));
         });
-        let schema = schema::json_schema();
-        let definitions = schema.get("$defs").cloned().unwrap_or(Json::Null);
-        check::check(&definitions, &schema, &mut tree, "", &mut self.loaded.problems);
+        let schema = schema::shared();
+        let definitions = schema.get("$defs").unwrap_or(&Json::Null);
+        check::check(definitions, schema, &mut tree, "", &mut self.loaded.problems);
         validate::whole(&tree, &mut self.loaded.problems);
         validate::doubts(&tree, &mut self.loaded.warnings);
 
@@ -142,7 +142,7 @@ impl Loading<'_> {
                     match self.resolve_server(entry) {
                         Ok(credential) => {
                             credentials.extend(credential.map(|secret| (entry.key.clone(), secret)));
-                            self.check_server(&definitions, record_schema, entry)
+                            self.check_server(definitions, record_schema, entry)
                         }
                         Err(reason) => self.disable(entry, reason),
                     }
@@ -156,6 +156,7 @@ impl Loading<'_> {
         self.loaded.files.files.append(&mut self.resolver.files);
         self.loaded.files.files.sort();
         self.loaded.files.files.dedup();
+        self.loaded.problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     }
 
     /// Puts values in place of references and fetches the credential; the reason when one is missing.
@@ -231,7 +232,6 @@ impl Loading<'_> {
     fn type_tree(&mut self, tree: &Node, credentials: BTreeMap<String, Secret>) {
         match serde_json::from_value::<Config>(tree.to_json()) {
             Ok(config) => self.loaded.config = config,
-            Err(error) if tree.value == Value::Null => drop(error),
             Err(error) => {
                 self.loaded.problems.push(Problem::at(&tree.origin, "", format!("cannot be read: {error}")));
             }

@@ -161,17 +161,19 @@ impl Node {
     }
 
     /// Sets `key` in this mapping, replacing what was there. A value that is no mapping becomes one.
-    pub(crate) fn set(&mut self, key: &str, node: Node) {
+    pub(crate) fn set(&mut self, key: &str, node: Self) {
+        self.put(Entry { key: key.to_owned(), origin: node.origin.clone(), node });
+    }
+
+    /// Sets a key like [`Node::set`], keeping the place its name was written at.
+    pub(crate) fn put(&mut self, entry: Entry) {
         if !matches!(self.value, Value::Mapping(_)) {
             self.value = Value::Mapping(Vec::new());
         }
         let Some(entries) = self.entries_mut() else { return };
-        match entries.iter_mut().find(|entry| entry.key == key) {
-            Some(entry) => {
-                entry.origin = node.origin.clone();
-                entry.node = node;
-            }
-            None => entries.push(Entry { key: key.to_owned(), origin: node.origin.clone(), node }),
+        match entries.iter_mut().find(|present| present.key == entry.key) {
+            Some(present) => *present = entry,
+            None => entries.push(entry),
         }
     }
 
@@ -203,7 +205,7 @@ impl Node {
                 for entry in entries {
                     match self.get_mut(&entry.key) {
                         Some(below) => below.merge(entry.node),
-                        None => self.set(&entry.key, entry.node),
+                        None => self.put(entry),
                     }
                 }
             }

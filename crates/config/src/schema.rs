@@ -1,6 +1,7 @@
 //! What is generated from the types: the JSON Schema and the reference pages.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
@@ -14,6 +15,12 @@ pub fn json_schema() -> Json {
         members.insert("title".to_owned(), "toolgate.yaml".into());
     }
     schema
+}
+
+/// The same, made once: every load compares with it.
+pub(crate) fn shared() -> &'static Json {
+    static SCHEMA: LazyLock<Json> = LazyLock::new(json_schema);
+    &SCHEMA
 }
 
 /// The JSON Schema as it is kept in the documentation.

@@ -22,6 +22,11 @@ pub(crate) fn server(entry: &Entry, problems: &mut Vec<Problem>) {
         );
     }
     let mut complain = |key: &str, what: &str, help: &str| {
+        let misshapen = join(&path, key);
+        if problems.iter().any(|problem| problem.path == misshapen) {
+            // It was written and taken out because of its shape; that it is now missing is no news.
+            return;
+        }
         let origin = record.get(key).map_or(&entry.origin, |node| &node.origin);
         let path = if record.get(key).is_some() { join(&path, key) } else { path.clone() };
         problems.push(Problem::at(origin, path, what).help(help));

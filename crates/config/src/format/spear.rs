@@ -52,7 +52,7 @@ pub(crate) fn folder(path: &Path) -> (Converted, Vec<PathBuf>) {
                 all.tree.set("servers", Node::empty_mapping(origin));
             }
             if let Some(servers) = all.tree.get_mut("servers") {
-                servers.set(key, node.clone());
+                servers.put(Entry { key: key.clone(), origin: origin.clone(), node: node.clone() });
             }
         }
     }

@@ -123,7 +123,7 @@ impl Gathered {
         if let Some(servers) = tree.remove("servers") {
             match self.tree.get_mut("servers") {
                 Some(present) if !servers.entries().is_empty() => {
-                    servers.entries().iter().for_each(|entry| present.set(&entry.key, entry.node.clone()));
+                    servers.entries().iter().for_each(|entry| present.put(entry.clone()));
                 }
                 Some(_) if servers.value == Value::Null => {}
                 _ => self.tree.set("servers", servers),
