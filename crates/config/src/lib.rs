@@ -1,1 +1,32 @@
-//! 
+//! What people write to configure Toolgate, in any of the formats they already have, turned into one internal form.
+//!
+//! Start at [`load`]: it takes files, variables and flags and gives a [`Config`] together with everything that is
+//! wrong with it and where each value came from. The native file is described by the types under [`model`], from
+//! which its schema, its documentation and its checks are generated.
+
+pub mod byte_size;
+mod check;
+pub mod diff;
+pub mod discover;
+pub mod duration;
+pub mod environment;
+pub mod format;
+mod load;
+pub mod model;
+mod node;
+mod problem;
+pub mod reference;
+pub mod schema;
+mod secret;
+pub mod show;
+mod validate;
+pub mod well_known;
+pub mod write;
+
+pub use environment::{Overrides, ServerOverride};
+pub use format::Format;
+pub use load::{Imported, Loaded, LoadedFiles, Request, import, load};
+pub use model::*;
+pub use node::{Entry, Node, Origin, Value};
+pub use problem::Problem;
+pub use secret::{MASK, Secret};

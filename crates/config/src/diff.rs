@@ -1,0 +1,121 @@
+//! What is different between two configurations, so that a reload touches only that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::model::{Config, ServerConfig};
+use crate::problem::join;
+
+/// Settings that are read once at start. Anything below them needs a restart.
+const READ_AT_START: [&str; 10] = [
+    "listen.transport",
+    "listen.host",
+    "listen.port",
+    "listen.tls",
+    "state_dir",
+    "log.format",
+    "ledger.enabled",
+    "ledger.dir",
+    "admin.listen",
+    "runtime.max_children",
+];
+
+/// The difference between two configurations. It holds names only, no values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Servers only the new one has.
+    pub added: BTreeSet<String>,
+    /// Servers only the old one has.
+    pub removed: BTreeSet<String>,
+    /// Servers whose record changed, and which of its keys.
+    pub changed: BTreeMap<String, Vec<String>>,
+    /// Other settings that changed and apply at once.
+    pub settings: Vec<String>,
+    /// Other settings that changed and apply at the next start.
+    pub needs_restart: Vec<String>,
+}
+
+impl Difference {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Compares two configurations by value.
+pub fn difference(old: &Config, new: &Config) -> Difference {
+    let mut difference = Difference::default();
+    for (name, record) in &old.servers {
+        match new.servers.get(name) {
+            None => {
+                difference.removed.insert(name.clone());
+            }
+            Some(other) if other != record => {
+                difference.changed.insert(name.clone(), changed_keys(record, other));
+            }
+            Some(_) => {}
+        }
+    }
+    let added = new.servers.keys().filter(|name| !old.servers.contains_key(*name));
+    difference.added.extend(added.cloned());
+    let mut paths = Vec::new();
+    compare(&without_servers(old), &without_servers(new), "", &mut paths);
+    for path in paths {
+        let at_start = READ_AT_START.iter().any(|setting| {
+            path.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        if at_start { difference.needs_restart.push(path) } else { difference.settings.push(path) }
+    }
+    difference
+}
+
+fn changed_keys(old: &ServerConfig, new: &ServerConfig) -> Vec<String> {
+    let mut keys = Vec::new();
+    // Secrets are masked when serialised, so these are compared as they are.
+    for (key, same) in [
+        ("env", old.env == new.env),
+        ("headers", old.headers == new.headers),
+        ("auth_ref", old.credential == new.credential),
+    ] {
+        if !same {
+            keys.push(key.to_owned());
+        }
+    }
+    let (old, new) = (as_object(old), as_object(new));
+    for (key, value) in &old {
+        if new.get(key) != Some(value) && !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
+}
+
+fn as_object(value: &impl Serialize) -> serde_json::Map<String, Json> {
+    match serde_json::to_value(value) {
+        Ok(Json::Object(members)) => members,
+        _ => serde_json::Map::new(),
+    }
+}
+
+fn without_servers(config: &Config) -> Json {
+    let mut members = as_object(config);
+    members.remove("servers");
+    Json::Object(members)
+}
+
+fn compare(old: &Json, new: &Json, path: &str, paths: &mut Vec<String>) {
+    match (old, new) {
+        (Json::Object(before), Json::Object(after)) => {
+            let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            for key in keys {
+                let null = Json::Null;
+                let (before, after) = (before.get(key).unwrap_or(&null), after.get(key).unwrap_or(&null));
+                compare(before, after, &join(path, key), paths);
+            }
+        }
+        _ if old != new => paths.push(path.to_owned()),
+        _ => {}
+    }
+}

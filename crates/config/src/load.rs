@@ -1,0 +1,283 @@
+//! From files, variables and flags to one [`Config`].
+//!
+//! The steps, each over one tree: read and convert every file, lay variables and flags on top, fill in what follows
+//! from other values, expand references, check shapes and rules, make the typed form. No step stops at a problem;
+//! a problem takes its value out of the tree, so that the steps after it see only what is sound.
+
+mod read;
+
+pub(crate) use read::document;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+use crate::environment::{self, Overrides};
+use crate::model::Config;
+use crate::node::{Entry, Node, Origin, Value};
+use crate::problem::{Problem, join};
+use crate::reference::{Resolver, folder_of};
+use crate::secret::Secret;
+use crate::{check, schema, validate};
+
+/// What to load.
+pub struct Request<'a> {
+    /// Files or folders, in any known format; a later one wins over an earlier one.
+    pub paths: Vec<PathBuf>,
+    /// Values from the command line.
+    pub overrides: Overrides,
+    /// Make problems of what is otherwise a warning: skipped entries, unknown fields, missing variables.
+    pub strict: bool,
+    /// How variables are looked up.
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl std::fmt::Debug for Request<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { paths, overrides, strict, environment: _ } = self;
+        formatter
+            .debug_struct("Request")
+            .field("paths", paths)
+            .field("overrides", overrides)
+            .field("strict", strict)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was loaded. With problems, `config` holds only what is sound and should not be put to use.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The effective configuration. Servers in `disabled` are not in it.
+    pub config: Config,
+    /// What is wrong, in the order of the files.
+    pub problems: Vec<Problem>,
+    /// What was skipped or is doubtful.
+    pub warnings: Vec<Problem>,
+    /// Servers that lack a value they need, and which one.
+    pub disabled: BTreeMap<String, String>,
+    /// Where each value that was written came from, by its path. What is not here is a default.
+    pub origins: BTreeMap<String, Origin>,
+    /// What was read, to be watched.
+    pub files: LoadedFiles,
+}
+
+/// What a configuration was read from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoadedFiles {
+    /// Files, those behind references included.
+    pub files: Vec<PathBuf>,
+    /// Folders of server records, in which files may appear.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Loads a configuration. This never fails as a whole: look at [`Loaded::problems`].
+pub fn load(request: &Request<'_>) -> Loaded {
+    let mut gathered = read::gather(&request.paths, request.strict);
+    environment::apply_variables(&mut gathered.tree, request.environment);
+    environment::apply_overrides(&mut gathered.tree, &request.overrides);
+    let mut loading = Loading {
+        strict: request.strict,
+        resolver: Resolver { environment: request.environment, files: Vec::new() },
+        lenient: gathered.lenient,
+        loaded: Loaded {
+            problems: gathered.problems,
+            warnings: gathered.warnings,
+            files: gathered.files,
+            ..Loaded::default()
+        },
+    };
+    loading.finish(gathered.tree);
+    loading.loaded
+}
+
+/// Reads the same files into one native tree, references left as they are: what `import` writes.
+pub fn import(paths: &[PathBuf], strict: bool) -> Imported {
+    let gathered = read::gather(paths, strict);
+    Imported { tree: gathered.tree, problems: gathered.problems, warnings: gathered.warnings }
+}
+
+/// A native tree made from any format.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The tree, for [`crate::write::to_yaml`].
+    pub tree: Node,
+    /// Files that could not be read.
+    pub problems: Vec<Problem>,
+    /// What the native form cannot say, or what was skipped.
+    pub warnings: Vec<Problem>,
+}
+
+struct Loading<'a> {
+    strict: bool,
+    resolver: Resolver<'a>,
+    /// Servers from formats in which a bad entry is skipped rather than fatal.
+    lenient: BTreeSet<String>,
+    loaded: Loaded,
+}
+
+impl Loading<'_> {
+    fn finish(&mut self, mut tree: Node) {
+        let mut servers = tree.remove("servers");
+        self.resolver.expand_tree(&mut tree, &mut |node, error| {
+            self.loaded.problems.push(Problem::at(&node.origin, "", error.to_string()));
+        });
+        let schema = schema::shared();
+        let definitions = schema.get("$defs").unwrap_or(&Json::Null);
+        check::check(definitions, schema, &mut tree, "", &mut self.loaded.problems);
+        validate::whole(&tree, &mut self.loaded.problems);
+        validate::doubts(&tree, &mut self.loaded.warnings);
+
+        let mut credentials = BTreeMap::new();
+        if let Some(node) = &mut servers {
+            if node.value != Value::Null && node.entries_mut().is_none() {
+                let what = format!("expected a mapping of names to servers, found {}", node.kind());
+                self.loaded.problems.push(Problem::at(&node.origin, "servers", what));
+            }
+            let call_timeout = tree.get("runtime").and_then(|runtime| runtime.get("call_timeout")).cloned();
+            let record_schema = definitions.get("ServerConfig").unwrap_or(&Json::Null);
+            if let Some(entries) = node.entries_mut() {
+                entries.retain_mut(|entry| {
+                    derive_values(&mut entry.node, call_timeout.as_ref());
+                    match self.resolve_server(entry) {
+                        Ok(credential) => {
+                            credentials.extend(credential.map(|secret| (entry.key.clone(), secret)));
+                            self.check_server(definitions, record_schema, entry)
+                        }
+                        Err(reason) => self.disable(entry, reason),
+                    }
+                });
+            }
+        }
+        if let Some(servers) = servers.filter(|servers| !servers.entries().is_empty()) {
+            tree.set("servers", servers);
+        }
+        self.type_tree(&tree, credentials);
+        self.loaded.files.files.append(&mut self.resolver.files);
+        self.loaded.files.files.sort();
+        self.loaded.files.files.dedup();
+        self.loaded.problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    }
+
+    /// Puts values in place of references and fetches the credential; the reason when one is missing.
+    fn resolve_server(&mut self, entry: &mut Entry) -> Result<Option<Secret>, String> {
+        let mut reason = None;
+        self.resolver.expand_tree(&mut entry.node, &mut |_, error| {
+            reason.get_or_insert_with(|| error.to_string());
+        });
+        if let Some(reason) = reason {
+            return Err(reason);
+        }
+        let names: Vec<Node> = entry.node.get("env_from").map(Node::items).unwrap_or_default().to_vec();
+        for node in &names {
+            let Some(name) = node.as_text().filter(|name| crate::reference::is_variable_name(name)) else {
+                continue;
+            };
+            let value = self.resolver.variable(name);
+            let value = value.ok_or_else(|| format!("the variable {name} is not set (named in env_from)"))?;
+            if !entry.node.get("env").is_some_and(|env| env.get(name).is_some()) {
+                entry.node.set_path(
+                    "env",
+                    entry.node.get("env").cloned().unwrap_or(Node::empty_mapping(&node.origin)),
+                );
+                if let Some(env) = entry.node.get_mut("env") {
+                    env.set(name, Node::text(&node.origin, value));
+                }
+            }
+        }
+        let Some(auth_ref) = entry.node.get("auth_ref") else { return Ok(None) };
+        let Some(text) = auth_ref.as_text() else { return Ok(None) };
+        let folder = folder_of(&auth_ref.origin);
+        self.resolver.secret(text, &folder).map(Some).map_err(|error| error.to_string())
+    }
+
+    fn disable(&mut self, entry: &Entry, reason: String) -> bool {
+        // A server that is switched off needs no values, and misses none.
+        let switched_off = entry.node.get("enabled").and_then(Node::as_text) == Some("false");
+        let problem = Problem::at(&entry.origin, join("servers", &entry.key), format!("disabled: {reason}"));
+        if self.strict && !switched_off {
+            self.loaded.problems.push(problem);
+        } else if !switched_off {
+            self.loaded.warnings.push(problem);
+        }
+        self.loaded.disabled.insert(entry.key.clone(), reason);
+        false
+    }
+
+    fn check_server(&mut self, definitions: &Json, schema: &Json, entry: &mut Entry) -> bool {
+        let mut problems = Vec::new();
+        let path = join("servers", &entry.key);
+        if entry.node.value == Value::Null {
+            problems.push(
+                Problem::at(&entry.origin, &path, "this server has no record")
+                    .help("give a command or a url"),
+            );
+        } else if check::check(definitions, schema, &mut entry.node, &path, &mut problems) {
+            validate::server(entry, &mut problems);
+        }
+        if problems.is_empty() {
+            return true;
+        }
+        if self.lenient.contains(&entry.key) && !self.strict {
+            for problem in &mut problems {
+                problem.what = format!("skipped this server: {}", problem.what);
+            }
+            self.loaded.warnings.append(&mut problems);
+        } else {
+            self.loaded.problems.append(&mut problems);
+        }
+        false
+    }
+
+    fn type_tree(&mut self, tree: &Node, credentials: BTreeMap<String, Secret>) {
+        match serde_json::from_value::<Config>(tree.to_json()) {
+            Ok(config) => self.loaded.config = config,
+            Err(error) => {
+                self.loaded.problems.push(Problem::at(&tree.origin, "", format!("cannot be read: {error}")));
+            }
+        }
+        for (name, credential) in credentials {
+            if let Some(server) = self.loaded.config.servers.get_mut(&name) {
+                server.credential = Some(credential);
+            }
+        }
+        collect_origins(tree, "", &mut self.loaded.origins);
+    }
+}
+
+/// Fills in what follows from other values: the transport, and the call timeout of the process.
+fn derive_values(record: &mut Node, call_timeout: Option<&Node>) {
+    if !matches!(record.value, Value::Mapping(_)) {
+        return;
+    }
+    if record.get("transport").is_none_or(|transport| transport.value == Value::Null) {
+        let derived = [("command", "stdio"), ("url", "http")]
+            .into_iter()
+            .find_map(|(key, transport)| record.get(key).map(|node| Node::text(&node.origin, transport)));
+        if let Some(transport) = derived {
+            record.set("transport", transport);
+        }
+    }
+    if let (None, Some(timeout)) = (record.get("call_timeout"), call_timeout) {
+        record.set("call_timeout", timeout.clone());
+    }
+}
+
+fn collect_origins(node: &Node, path: &str, origins: &mut BTreeMap<String, Origin>) {
+    match &node.value {
+        Value::Mapping(entries) => {
+            for entry in entries {
+                collect_origins(&entry.node, &join(path, &entry.key), origins);
+            }
+        }
+        Value::Sequence(items) => {
+            origins.insert(path.to_owned(), node.origin.clone());
+            for (index, item) in items.iter().enumerate() {
+                collect_origins(item, &format!("{path}[{index}]"), origins);
+            }
+        }
+        _ => {
+            origins.insert(path.to_owned(), node.origin.clone());
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The formats of other programs, and that a bad entry costs only itself.
+
+use std::time::Duration;
+
+use crate::scene::{folder_with, loaded, loaded_strictly, loaded_text, loaded_with};
+use toolgate_config::{ApprovalMode, Loaded, Transport};
+
+fn only_server(name: &str, text: &str) -> toolgate_config::ServerConfig {
+    let loaded = loaded_text(name, text);
+    assert_eq!(loaded.problems, []);
+    assert_eq!(loaded.config.servers.len(), 1, "{:?}", loaded.warnings);
+    loaded.config.servers.into_values().next().unwrap()
+}
+
+fn warnings(loaded: &Loaded) -> Vec<String> {
+    loaded.warnings.iter().map(|warning| format!("{}: {}", warning.path, warning.what)).collect()
+}
+
+#[test]
+fn claude_desktop() {
+    let server = only_server(
+        "claude_desktop_config.json",
+        r#"{
+            // people put comments here
+            "globalShortcut": "",
+            "mcpServers": {
+                "fs": { "command": "npx", "args": ["-y", "pkg", "a$$b"], "env": {"N": 1}, },
+            }
+        }"#,
+    );
+    assert_eq!(server.transport, Transport::Stdio);
+    assert_eq!(server.args, ["-y", "pkg", "a$$b"]);
+    assert_eq!(server.env["N"].expose(), "1");
+}
+
+#[test]
+fn addresses_of_every_dialect() {
+    let check = |record: &str, transport: Transport, url: &str| {
+        let server = only_server("mcp.json", &format!(r#"{{"mcpServers": {{"a": {record}}}}}"#));
+        assert_eq!((server.transport, server.url.as_deref()), (transport, Some(url)), "{record}");
+    };
+    check(r#"{"url": "http://h/mcp"}"#, Transport::Http, "http://h/mcp");
+    check(r#"{"url": "http://h/sse"}"#, Transport::Sse, "http://h/sse");
+    check(r#"{"serverUrl": "http://h/mcp"}"#, Transport::Http, "http://h/mcp");
+    check(r#"{"httpUrl": "http://h/x"}"#, Transport::Http, "http://h/x");
+    check(r#"{"type": "streamable-http", "url": "http://h/sse"}"#, Transport::Http, "http://h/sse");
+    check(r#"{"type": "sse", "url": "http://h/x"}"#, Transport::Sse, "http://h/x");
+    check(r#"{"transport": "streamableHttp", "url": "http://h/x"}"#, Transport::Http, "http://h/x");
+}
+
+#[test]
+fn vscode_with_inputs_and_places() {
+    let text = r#"{
+        "inputs": [
+            {"type": "promptString", "id": "api-key", "password": true},
+            {"type": "promptString", "id": "region", "default": "eu"}
+        ],
+        "servers": {
+            "cloud": {"type": "http", "url": "https://h/mcp",
+                      "headers": {"X-Key": "${input:api-key}", "X-Region": "${input:region}"}},
+            "local": {"type": "stdio", "command": "run", "args": ["${workspaceFolder}/x", "${env:USER}"]}
+        }
+    }"#;
+    let folder = folder_with(&[(".vscode/mcp.json", text)]);
+    let path = [folder.path().join(".vscode/mcp.json")];
+    let without = loaded_with(&path, &[("USER", "ann")]);
+    assert!(without.disabled["cloud"].contains("TOOLGATE_INPUT_API_KEY"));
+    assert_eq!(
+        without.config.servers["local"].args,
+        [format!("{}/x", folder.path().display()), "ann".to_owned()]
+    );
+    let with = loaded_with(&path, &[("USER", "ann"), ("TOOLGATE_INPUT_API_KEY", "k")]);
+    let headers = &with.config.servers["cloud"].headers;
+    assert_eq!((headers["X-Key"].expose(), headers["X-Region"].expose()), ("k", "eu"));
+}
+
+#[test]
+fn codex() {
+    let text = r#"
+        model = "o5"
+        [mcp_servers.docs]
+        url = "https://h/mcp"
+        bearer_token_env_var = "DOCS_TOKEN"
+        env_http_headers = { X-Team = "TEAM" }
+        startup_timeout_sec = 20
+        tool_timeout_sec = 45
+        enabled_tools = ["search"]
+        default_tools_approval_mode = "prompt"
+        [mcp_servers.docs.tools.search]
+        approval_mode = "approve"
+    "#;
+    let folder = folder_with(&[("config.toml", text)]);
+    let loaded = loaded_with(&[folder.path().join("config.toml")], &[("DOCS_TOKEN", "t"), ("TEAM", "red")]);
+    assert_eq!(loaded.problems, []);
+    assert_eq!(warnings(&loaded), Vec::<String>::new());
+    let server = &loaded.config.servers["docs"];
+    assert_eq!(server.credential.as_ref().unwrap().expose(), "t");
+    assert_eq!(server.headers["X-Team"].expose(), "red");
+    assert_eq!(
+        (server.connect_timeout, server.call_timeout),
+        (Duration::from_secs(20), Duration::from_secs(45))
+    );
+    assert_eq!(server.allowed_tools.as_deref(), Some(["search".to_owned()].as_slice()));
+    assert_eq!(server.approval, ApprovalMode::Always);
+    assert_eq!(server.tool_approvals["search"], ApprovalMode::Never);
+}
+
+#[test]
+fn bad_entries_are_skipped_and_good_ones_load() {
+    let text = r#"{"mcpServers": {
+        "good": {"command": "x"},
+        "no command": {"transport": "stdio"},
+        "sse-without-url": {"transport": "sse"},
+        "pigeon": {"transport": "pigeon", "command": "x"},
+        "text": "x",
+        "args": {"command": "x", "args": "not a list"},
+        "also.good": {"url": "http://h/", "disabled": true, "surprise": 1}
+    }}"#;
+    let loaded = loaded_text("mcp.json", text);
+    assert_eq!(loaded.problems, []);
+    assert_eq!(loaded.config.servers.keys().collect::<Vec<_>>(), ["also.good", "good"]);
+    assert!(!loaded.config.servers["also.good"].enabled);
+    let said = warnings(&loaded);
+    for expected in [
+        "servers.no-command: `no command` is called `no-command` here",
+        "servers.no-command: skipped this server: a stdio server needs a `command`",
+        "servers.sse-without-url: skipped this server: a server with `transport: sse` needs a `url`",
+        "servers.pigeon.transport: skipped this server: `pigeon` is not known here",
+        "servers.text: skipped this server: expected a mapping, found `x`",
+        "servers.args.args: skipped this server: expected a list, found `not a list`",
+        "servers.\"also.good\".surprise: ignored the unknown key `surprise`",
+    ] {
+        assert!(said.contains(&expected.to_owned()), "{expected}\nin {said:#?}");
+    }
+    let folder = folder_with(&[("mcp.json", text)]);
+    let strict = loaded_strictly(&[folder.path().join("mcp.json")]);
+    assert_eq!(strict.problems.len(), said.len());
+}
+
+#[test]
+fn spear_folder_follows_its_rules() {
+    let record =
+        |id: &str, command: &str| format!("server_id = \"{id}\"\n[stdio]\ncommand = \"{command}\"\n");
+    let folder = folder_with(&[
+        ("a.toml", &record("one", "first")),
+        ("b.toml", &record("one", "second")),
+        (
+            "c.json",
+            r#"{"server_id": "two", "transport": "streamable_http", "http": {"url": "http://h/"},
+            "allowed_tools": ["*"], "approval_policy": {"default": "always", "read_*": "never"}, "colour": 1}"#,
+        ),
+        (".hidden.toml", &record("hidden", "x")),
+        ("draft.toml~", &record("draft", "x")),
+        (".c.json.swp", "x"),
+        ("notes.txt", "x"),
+        ("other.json", "{}"),
+        ("deeper/d.toml", &record("deeper", "x")),
+        ("broken.toml", "server_id = "),
+        ("env.toml", "server_id = \"env\"\n[stdio]\ncommand = \"x\"\nenv = { A = \"${ENV:NOBODY}\" }\n"),
+    ]);
+    std::os::unix::fs::symlink(folder.path().join("a.toml"), folder.path().join("link.toml")).unwrap();
+    let path = [folder.path().to_path_buf()];
+    let found = loaded(&path);
+    assert_eq!(found.problems, []);
+    assert_eq!(found.config.servers.keys().collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(found.config.servers["one"].command.as_deref(), Some("second"));
+    assert_eq!(found.config.servers["one"].allowed_tools, Some(vec![]), "denied unless allowed");
+    assert!(found.disabled.contains_key("env"));
+    let two = &found.config.servers["two"];
+    assert_eq!((two.transport, two.approval), (Transport::Http, ApprovalMode::Always));
+    assert_eq!(two.tool_approvals["read_*"], ApprovalMode::Never);
+    let said: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
+    for expected in
+        ["also defined in", "links are not followed", "not a server record", "broken.toml:1", "colour"]
+    {
+        assert!(said.iter().any(|warning| warning.contains(expected)), "{expected} in {said:#?}");
+    }
+    assert!(loaded_strictly(&path).problems.len() >= 5, "strict makes problems of them");
+}
+
+#[test]
+fn otter_switch_turns_all_servers_off() {
+    let text = "[mcp]\nenabled = false\n[[mcp.servers]]\nname = \"a\"\ncommand = \"x\"\n[[mcp.servers]]\ncommand = \"y\"\n";
+    let loaded = loaded_text("otter.toml", text);
+    assert!(!loaded.config.servers["a"].enabled);
+    assert_eq!(warnings(&loaded), ["mcp.servers: skipped a server without a `name`"]);
+}
+
+#[test]
+fn owlclaw_tls_and_unknown_keys() {
+    let text = "mcp_server:\n  http:\n    tls: {enabled: true, cert_file: c, key_file: k}\n    prot: 1\n  \
+                logging: {level: WARNING, output: file}\n";
+    let loaded = loaded_text("mcp-server.yaml", text);
+    assert_eq!(loaded.problems, []);
+    assert_eq!(loaded.config.listen.tls.as_ref().unwrap().cert_file.to_str(), Some("c"));
+    assert_eq!(loaded.config.log.level, toolgate_config::LogLevel::Warn);
+    assert_eq!(
+        warnings(&loaded),
+        [
+            "mcp_server.http.prot: unknown key `prot`",
+            "mcp_server.logging.output: logs go to standard error here"
+        ]
+    );
+}
+
+#[test]
+fn native_files_may_be_json_or_toml_and_share_settings() {
+    let json = loaded_text("toolgate.json", r#"{"servers": {"a": {"command": "x"}}, "names": "plain"}"#);
+    assert_eq!((json.problems.len(), json.config.servers.len()), (0, 1));
+    let toml = loaded_text("toolgate.toml", "names = \"mcp\"\n[servers.a]\ncommand = \"x\"\n");
+    assert_eq!((toml.problems.len(), toml.config.servers.len()), (0, 1));
+    let shared =
+        "servers:\n  a: &base {command: x, call_timeout: 5s}\n  b:\n    <<: *base\n    call_timeout: 9s\n";
+    let yaml = loaded_text("toolgate.yaml", shared);
+    assert_eq!(yaml.problems, []);
+    assert_eq!(yaml.config.servers["b"].command.as_deref(), Some("x"));
+    assert_eq!(yaml.config.servers["b"].call_timeout, Duration::from_secs(9));
+}

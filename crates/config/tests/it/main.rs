@@ -1,0 +1,13 @@
+//! Configuration as people meet it: files in, a configuration or good advice out.
+
+mod broken;
+mod changes;
+mod discovery;
+mod documents;
+mod edits;
+mod formats;
+mod origins;
+mod references;
+mod round_trip;
+mod scene;
+mod seeds;

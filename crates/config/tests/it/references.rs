@@ -1,0 +1,179 @@
+//! References in values, and what happens when they lead nowhere.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use crate::scene::{folder_with, loaded, loaded_strictly, loaded_with};
+use toolgate_config::reference;
+
+/// The argument of the only server after loading, or why the server is disabled.
+fn expanded(argument: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+    let text = format!("servers:\n  a:\n    command: x\n    args: [{}]\n", serde_json::json!(argument));
+    let folder = folder_with(&[("toolgate.yaml", text.as_str()), ("secret.txt", "from file\n")]);
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], variables);
+    assert_eq!(loaded.problems, []);
+    match loaded.config.servers.get("a") {
+        Some(server) => Ok(server.args[0].clone()),
+        None => Err(loaded.disabled["a"].clone()),
+    }
+}
+
+#[test]
+fn references_become_values() {
+    let check = |argument: &str, expected: &str| {
+        let variables = [("USER", "ann"), ("EMPTY", ""), ("DOLLARS", "${USER}$$")];
+        assert_eq!(expanded(argument, &variables).as_deref(), Ok(expected), "{argument}");
+    };
+    check("${USER}", "ann");
+    check("--user=${USER}!", "--user=ann!");
+    check("${ENV:USER}", "ann");
+    check("${env:USER}", "ann");
+    check("${NOBODY:-someone}", "someone");
+    check("${ENV:NOBODY:-}", "");
+    check("${USER:-someone}", "ann");
+    check("${EMPTY}", "");
+    check("${EMPTY:-default}", "default");
+    check("${file:secret.txt}", "from file");
+    check("$${USER}", "${USER}");
+    check("$USER $1 a$", "$USER $1 a$");
+    check("${USER}${USER}", "annann");
+    check("${DOLLARS}", "${USER}$$");
+    check("${X:-a:-b}", "a:-b");
+}
+
+#[test]
+fn references_without_a_value_say_which() {
+    let check = |argument: &str, expected: &str| {
+        let reason = expanded(argument, &[]).unwrap_err();
+        assert!(reason.contains(expected), "{argument}: {reason}");
+    };
+    check("${NOBODY}", "the variable NOBODY is not set; set it, or give a default with ${NOBODY:-…}");
+    check("${ENV:NOBODY}", "the variable NOBODY is not set");
+    check("${UNCLOSED", "has no closing `}`");
+    check("${two words}", "`${two words}` is not a reference");
+    check("${file:absent.txt}", "absent.txt");
+}
+
+#[test]
+fn env_from_hands_variables_on() {
+    let folder = folder_with(&[(
+        "toolgate.yaml",
+        "servers:\n  a: {command: x, env_from: [API_TOKEN], env: {OTHER: 1}}\n  b: {command: x}\n",
+    )]);
+    let path = [folder.path().join("toolgate.yaml")];
+    let with = loaded_with(&path, &[("API_TOKEN", "t0p")]);
+    assert_eq!(with.config.servers["a"].env["API_TOKEN"].expose(), "t0p");
+    assert_eq!(with.config.servers["a"].env["OTHER"].expose(), "1");
+    let without = loaded(&path);
+    assert_eq!(without.disabled["a"], "the variable API_TOKEN is not set (named in env_from)");
+    assert_eq!(without.config.servers.keys().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(without.problems, []);
+    let strict = loaded_strictly(&path);
+    assert_eq!(strict.problems.len(), 1);
+    assert_eq!(strict.problems[0].path, "servers.a");
+}
+
+#[test]
+fn auth_ref_leads_to_a_credential() {
+    let folder = folder_with(&[
+        (
+            "toolgate.yaml",
+            "servers:\n  \
+             a: {url: http://x/, auth_ref: \"env:TOKEN\"}\n  \
+             b: {url: http://x/, auth_ref: \"file:open.txt\"}\n  \
+             c: {url: http://x/, auth_ref: \"file:closed.txt\"}\n  \
+             d: {url: http://x/, auth_ref: \"vault:x\"}\n",
+        ),
+        ("open.txt", "s3cret"),
+        ("closed.txt", "s3cret\n"),
+    ]);
+    set_mode(&folder.path().join("open.txt"), 0o644);
+    set_mode(&folder.path().join("closed.txt"), 0o600);
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], &[("TOKEN", "t0p")]);
+    let credential =
+        |name: &str| loaded.config.servers[name].credential.as_ref().unwrap().expose().to_owned();
+    assert_eq!(credential("a"), "t0p");
+    assert_eq!(credential("c"), "s3cret");
+    assert!(
+        loaded.disabled["b"].contains("others can read this secret (mode 644)"),
+        "{}",
+        loaded.disabled["b"]
+    );
+    assert!(loaded.disabled["d"].contains("must be env:NAME, file:PATH or keyring:SERVICE/ACCOUNT"));
+    assert!(loaded.files.files.contains(&folder.path().join("closed.txt")), "a secret's file is watched too");
+}
+
+fn set_mode(path: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn secrets_never_print() {
+    let folder = folder_with(&[(
+        "toolgate.yaml",
+        "servers:\n  a: {url: http://x/, headers: {Authorization: \"Bearer ${TOKEN}\"}, auth_ref: \"env:TOKEN\"}\n",
+    )]);
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], &[("TOKEN", "hunter2")]);
+    assert!(loaded.config.servers["a"].headers["Authorization"].expose().contains("hunter2"));
+    assert!(!format!("{loaded:?}").contains("hunter2"));
+    assert!(!serde_json::to_string(&loaded.config).unwrap().contains("hunter2"));
+    let shown = format!("{:?}", toolgate_config::show::settings(&loaded));
+    assert!(shown.contains("***") && !shown.contains("hunter2"));
+}
+
+#[test]
+fn references_work_for_every_kind_of_value() {
+    let folder = folder_with(&[(
+        "toolgate.yaml",
+        "listen: {port: \"${PORT}\"}\nruntime: {auto_reload: \"${R:-no}\"}\n",
+    )]);
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], &[("PORT", "99")]);
+    assert_eq!(loaded.problems, []);
+    assert_eq!(loaded.config.listen.port, 99);
+    assert!(!loaded.config.runtime.auto_reload);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn escaped_text_comes_back(text in "[ -~äß\u{2028}]{0,40}") {
+        prop_assert_eq!(expanded(&reference::escape(&text), &[]), Ok(text));
+    }
+
+    #[test]
+    fn a_text_of_pieces_is_the_text_of_their_values(
+        pieces in prop::collection::vec((0..3usize, "[A-Z]{1,6}", "[a-z $]{0,6}"), 0..6)
+    ) {
+        // Each piece is plain text, a variable that is set, or a default of one that is not.
+        let variables: BTreeMap<String, String> =
+            pieces.iter().filter(|piece| piece.0 == 1).map(|(_, name, value)| (name.clone(), value.clone())).collect();
+        let mut written = String::new();
+        let mut expected = String::new();
+        for (kind, name, value) in &pieces {
+            match kind {
+                0 => {
+                    written += &reference::escape(value);
+                    expected += value;
+                }
+                1 => {
+                    written += &format!("${{{name}}}");
+                    expected += &variables[name];
+                }
+                _ => {
+                    written += &format!("${{UNSET_{name}:-{value}}}");
+                    expected += value;
+                }
+            }
+        }
+        let set: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        prop_assert_eq!(expanded(&written, &set), Ok(expected));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "[$}{:\\-A-Za-z\u{e4} ]{0,30}") {
+        let _ = expanded(&text, &[("A", "x")]);
+    }
+}
