@@ -45,6 +45,7 @@ export class Program {
   #child;
   #tail = [];
   #ended;
+  #onLine;
 
   constructor(command, args, { cwd, env } = {}) {
     this.name = [command, ...args].join(' ');
@@ -71,19 +72,26 @@ export class Program {
 
   /** Waits for the line in which the program says where it listens, and returns that address. */
   async address() {
+    const [, address] = await this.line(/"listening":\s*"([^"]+)"/);
+    return address;
+  }
+
+  /** Waits for a line that matches, and returns the match. A program that ends or says nothing in time is an error. */
+  async line(pattern) {
     const found = new Promise((resolve) => {
-      this.onLine = (line) => {
-        const match = line.match(/"listening":\s*"([^"]+)"/);
-        if (match) resolve({ address: match[1] });
+      this.#onLine = (line) => {
+        const match = line.match(pattern);
+        if (match) resolve({ match });
       };
-      for (const line of this.#tail) this.onLine(line);
+      this.#tail.forEach(this.#onLine);
     });
-    const { address, problem } = await Promise.race([
+    const { match, problem } = await Promise.race([
       found,
       this.#ended.then((problem) => ({ problem })),
-      after(READY_WITHIN_MS).then(() => ({ problem: `did not say where it listens within ${READY_WITHIN_MS} ms` })),
+      after(READY_WITHIN_MS).then(() => ({ problem: `was not ready within ${READY_WITHIN_MS} ms` })),
     ]);
-    if (address) return address;
+    this.#onLine = undefined;
+    if (match) return match;
     await this.stop();
     throw new Error(`${this.name}: ${problem}\n${this.tail}`);
   }
@@ -109,7 +117,7 @@ export class Program {
   #remember(line) {
     this.#tail.push(line);
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
-    this.onLine?.(line);
+    this.#onLine?.(line);
   }
 }
 
