@@ -1,0 +1,78 @@
+// The real servers, legacy and modern, over stdio, Streamable HTTP and HTTP+SSE, and what can be asked of them.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Program, scratchFolder } from '../launch.mjs';
+
+const NODE = 'node_modules/.bin/node';
+const PYTHON = '.venv-2/bin/python';
+const script = (name) => `node_modules/@modelcontextprotocol/server-${name}/dist/index.js`;
+const GREETING = 'hello from a file';
+const COMMIT = 'The first commit';
+
+/** Starts the servers that must listen. Returns the targets for the gateway and the plan for the clients. */
+export async function startServers(root) {
+  const folder = scratchFolder();
+  const file = join(folder, 'hello.txt');
+  writeFileSync(file, GREETING);
+  const repository = makeRepository(folder);
+
+  const servers = {
+    everything: `${NODE} ${script('everything')} stdio`,
+    'everything-http': `http://127.0.0.1:${await startEverything(root, 'streamableHttp')}/mcp`,
+    'everything-sse': `http://127.0.0.1:${await startEverything(root, 'sse')}/sse`,
+    filesystem: `${NODE} ${script('filesystem')} ${folder}`,
+    memory: `env MEMORY_FILE_PATH=${join(folder, 'memory.jsonl')} ${NODE} ${script('memory')}`,
+    time: `${PYTHON} -m mcp_server_time --local-timezone UTC`,
+    git: `${PYTHON} -m mcp_server_git --repository ${repository}`,
+  };
+  const echo = (server) => ({ name: `${server}__echo`, arguments: { message: 'hello' }, expect: 'Echo: hello' });
+  const plan = {
+    tools: [
+      echo('everything'),
+      echo('everything-http'),
+      echo('everything-sse'),
+      { name: 'filesystem__read_text_file', arguments: { path: file }, expect: GREETING },
+      { name: 'memory__search_nodes', arguments: { query: 'nothing' }, expect: 'entities' },
+      { name: 'git__git_log', arguments: { repo_path: repository }, expect: COMMIT },
+      { name: 'time__get_current_time', arguments: { timezone: 'UTC' }, expect: 'UTC' },
+    ],
+    // The three `everything` servers offer the same resources, so these get the name of their server before the URI.
+    resources: [
+      { uri: 'memory://knowledge-graph', expect: 'memory://knowledge-graph' },
+      { uri: 'everything-sse+demo://resource/static/document/features.md', expect: 'Features' },
+    ],
+    prompts: [
+      { name: 'everything-http__simple-prompt', arguments: {}, expect: 'prompt without arguments' },
+      { name: 'everything__args-prompt', arguments: { city: 'Paris' }, expect: 'Paris' },
+    ],
+  };
+  return { servers, plan };
+}
+
+async function startEverything(root, transport) {
+  const port = await freePort();
+  const program = new Program(NODE, [script('everything'), transport], { cwd: root, env: { PORT: String(port) } });
+  await program.line(/on port \d+/);
+  return port;
+}
+
+// These servers cannot choose a port themselves and say which.
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+function makeRepository(folder) {
+  const repository = join(folder, 'repository');
+  mkdirSync(repository);
+  const git = (...args) => execFileSync('git', ['-C', repository, ...args], { stdio: 'ignore' });
+  git('init');
+  git('-c', 'user.name=Test', '-c', 'user.email=test@example.com', 'commit', '--allow-empty', '-m', COMMIT);
+  return repository;
+}

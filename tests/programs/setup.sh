@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs the real servers and clients, in the versions of the lock and requirements files. Does nothing when they are there.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+if [ ! -f node_modules/.installed ] || [ package-lock.json -nt node_modules/.installed ]; then
+  # Not `npm ci`: it refuses a lock file made where the optional packages of other platforms could not be had.
+  npm install --no-save --no-audit --no-fund --loglevel=error
+  touch node_modules/.installed
+fi
+
+for generation in 1 2; do
+  venv=.venv-$generation
+  wanted=requirements-client-$generation.txt
+  if [ ! -f "$venv/.installed" ] || [ "$wanted" -nt "$venv/.installed" ]; then
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
+    touch "$venv/.installed"
+  fi
+done
+node_modules/.bin/node --version
