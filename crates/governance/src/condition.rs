@@ -1,0 +1,195 @@
+//! Conditions in CEL, compiled once at load and evaluated on the facts of one request.
+//!
+//! Two things are decided here so that nothing can go wrong later: a name that does not exist is found at load and not at the
+//! first call, and every condition knows which facts it needs, so that arguments are only decoded for those that look at them.
+
+mod names;
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use cel::{Context, Env, Program, Value};
+use jiff::Timestamp;
+use thiserror::Error;
+
+use crate::subject::Subject;
+
+/// The longest condition that is accepted, in bytes: the parser recurses over it.
+const MAX_CONDITION_BYTES: usize = 4096;
+
+/// The standard functions of CEL; building them takes longer than most evaluations.
+static STANDARD_LIBRARY: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
+/// A condition that cannot be read.
+#[derive(Debug, Error)]
+pub(crate) enum ConditionError {
+    /// Too long.
+    #[error("the condition has {0} bytes, at most {MAX_CONDITION_BYTES} are accepted")]
+    TooLong(usize),
+    /// Not CEL.
+    #[error("the condition is not valid CEL: {0}")]
+    Syntax(String),
+    /// A name that nothing defines.
+    #[error(
+        "the condition uses `{0}`, which does not exist; there are `caller.id`, `caller.groups`, `server`, `tool`, `arguments` and `now`"
+    )]
+    UnknownName(String),
+}
+
+/// Why a condition gave no answer for a request.
+#[derive(Debug, Error)]
+#[error("the condition could not be evaluated: {0}")]
+pub(crate) struct Undecided(String);
+
+/// A compiled condition.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    program: Program,
+    needs_caller: bool,
+    needs_arguments: bool,
+    needs_now: bool,
+}
+
+/// What conditions may look at.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    caller: &'a str,
+    groups: &'a [Arc<str>],
+    subject: Subject<'a>,
+    arguments: Option<&'a [u8]>,
+    now: Timestamp,
+    decoded: OnceCell<Result<Value, String>>,
+}
+
+impl Condition {
+    /// Compiles a condition and checks every name in it.
+    pub(crate) fn compile(source: &str) -> Result<Condition, ConditionError> {
+        if source.len() > MAX_CONDITION_BYTES {
+            return Err(ConditionError::TooLong(source.len()));
+        }
+        let program = STANDARD_LIBRARY
+            .compile(source)
+            .map_err(|problem| ConditionError::Syntax(problem.to_string()))?;
+        if let Some(unknown) = names::first_unknown(&program) {
+            return Err(ConditionError::UnknownName(unknown));
+        }
+        let references = program.references();
+        let (needs_caller, needs_arguments, needs_now) = (
+            references.has_variable("caller"),
+            references.has_variable("arguments"),
+            references.has_variable("now"),
+        );
+        Ok(Condition { program, needs_caller, needs_arguments, needs_now })
+    }
+
+    /// Whether the answer can differ between callers.
+    pub(crate) fn needs_caller(&self) -> bool {
+        self.needs_caller
+    }
+
+    /// Whether the answer is known only when a call is made: it depends on the arguments or on the time.
+    pub(crate) fn is_open_until_called(&self) -> bool {
+        self.needs_arguments || self.needs_now
+    }
+
+    /// Evaluates the condition. An error of any kind is [`Undecided`]; the rule then takes the safe side.
+    pub(crate) fn holds(&self, facts: &Facts<'_>) -> Result<bool, Undecided> {
+        let mut context = Context::with_env(Arc::clone(&STANDARD_LIBRARY));
+        context.add_variable_from_value("server", facts.subject.server);
+        context.add_variable_from_value("tool", facts.subject.name);
+        if self.needs_caller {
+            context.add_variable_from_value("caller", facts.caller_value());
+        }
+        if self.needs_now {
+            context.add_variable_from_value("now", facts.now_value()?);
+        }
+        if self.needs_arguments {
+            context.add_variable_from_value("arguments", facts.arguments_value()?);
+        }
+        match self.program.execute(&context) {
+            Ok(Value::Bool(answer)) => Ok(answer),
+            Ok(other) => Err(Undecided(format!("its result is a {}, not true or false", other.type_of()))),
+            // The error of the evaluator may quote values of the call; only its shape may be told.
+            Err(problem) => Err(Undecided(shape_of(&problem))),
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn new(
+        caller: &'a str,
+        groups: &'a [Arc<str>],
+        subject: Subject<'a>,
+        arguments: Option<&'a [u8]>,
+        now: Timestamp,
+    ) -> Facts<'a> {
+        Facts { caller, groups, subject, arguments, now, decoded: OnceCell::new() }
+    }
+
+    pub(crate) fn subject(&self) -> &Subject<'a> {
+        &self.subject
+    }
+
+    fn caller_value(&self) -> Value {
+        let groups: Vec<Value> = self.groups.iter().map(|group| Value::from(&**group)).collect();
+        let members: HashMap<&str, Value> =
+            HashMap::from([("id", Value::from(self.caller)), ("groups", Value::from(groups))]);
+        Value::from(members)
+    }
+
+    fn now_value(&self) -> Result<Value, Undecided> {
+        chrono::DateTime::from_timestamp(self.now.as_second(), self.now.subsec_nanosecond().unsigned_abs())
+            .map(|instant| Value::Timestamp(instant.fixed_offset()))
+            .ok_or_else(|| Undecided("the clock is beyond what timestamps can hold".to_owned()))
+    }
+
+    /// The arguments, decoded at most once for a request. A call without arguments has an empty object.
+    fn arguments_value(&self) -> Result<Value, Undecided> {
+        let decode = || match self.arguments {
+            None => Ok(Value::from(HashMap::<String, Value>::new())),
+            Some(bytes) => serde_json::from_slice(bytes).map(from_json).map_err(|problem| {
+                format!("the arguments are not valid JSON at column {}", problem.column())
+            }),
+        };
+        self.decoded.get_or_init(decode).clone().map_err(Undecided)
+    }
+}
+
+/// Numbers without a fraction become `int` where they fit, so that `arguments.count + 1` works; the crate's own conversion makes
+/// them `uint`, which CEL does not mix with literals.
+fn from_json(json: serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(truth) => Value::Bool(truth),
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(integer), _, _) => Value::Int(integer),
+            (None, Some(large), _) => Value::UInt(large),
+            (None, None, float) => float.map_or(Value::Null, Value::Float),
+        },
+        serde_json::Value::String(text) => Value::from(text),
+        serde_json::Value::Array(items) => Value::from(items.into_iter().map(from_json).collect::<Vec<_>>()),
+        serde_json::Value::Object(members) => {
+            let members: HashMap<String, Value> =
+                members.into_iter().map(|(name, value)| (name, from_json(value))).collect();
+            Value::from(members)
+        }
+    }
+}
+
+fn shape_of(problem: &cel::ExecutionError) -> String {
+    match problem {
+        cel::ExecutionError::NoSuchKey(name) => format!("there is no `{name}`"),
+        cel::ExecutionError::UndeclaredReference(name) => format!("`{name}` does not exist"),
+        cel::ExecutionError::NoSuchOverload(_)
+        | cel::ExecutionError::UnexpectedType { .. }
+        | cel::ExecutionError::ValuesNotComparable(..)
+        | cel::ExecutionError::UnsupportedBinaryOperator(..) => {
+            "the types of its values do not go together".to_owned()
+        }
+        _ => "an operation in it failed".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! What the rules have in store for one caller: worked out when it arrives, used for each of its calls.
+//!
+//! Callers that the same rules cover share one [`RuleClass`] with everything that has been worked out for it, so ten thousand
+//! callers under the same rules cost as much as one.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::condition::Condition;
+use crate::entry::Clause;
+use crate::grant::Grant;
+use crate::index::RuleNumber;
+use crate::policy::Policy;
+use crate::subject::{Kind, Subject};
+
+/// How many things a class remembers. Addresses of resources come from outside, so there must be an end.
+const MAX_GRANTS: usize = 32_768;
+
+/// A caller under a policy.
+#[derive(Clone)]
+pub struct Standing {
+    policy: Arc<Policy>,
+    caller: Arc<str>,
+    groups: Arc<[Arc<str>]>,
+    class: Arc<RuleClass>,
+    visibility: VisibilityClass,
+}
+
+/// Callers with the same class see the same lists, word for word: the key for lists that are built once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VisibilityClass {
+    /// The policy the class belongs to.
+    pub revision: u64,
+    /// The number of the class in that policy.
+    pub number: u64,
+}
+
+/// Everything that decides what a caller sees: rules that shape lists or are shown in them, and the caller itself if one of them
+/// looks at it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct VisibilityKey {
+    rules: Box<[RuleNumber]>,
+    caller: Option<Arc<str>>,
+    groups: Option<Arc<[Arc<str>]>>,
+}
+
+/// The rules that cover a caller, and what they grant.
+#[derive(Debug)]
+pub(crate) struct RuleClass {
+    numbers: Box<[RuleNumber]>,
+    grants: RwLock<Grants>,
+}
+
+#[derive(Debug, Default)]
+struct Grants {
+    count: usize,
+    tools: HashMap<Box<str>, ByName>,
+    resources: HashMap<Box<str>, ByName>,
+    prompts: HashMap<Box<str>, ByName>,
+}
+
+type ByName = HashMap<Box<str>, Arc<Grant>>;
+
+impl Standing {
+    pub(crate) fn new(
+        policy: Arc<Policy>,
+        caller: Arc<str>,
+        groups: Arc<[Arc<str>]>,
+        class: Arc<RuleClass>,
+        visibility: VisibilityClass,
+    ) -> Standing {
+        Standing { policy, caller, groups, class, visibility }
+    }
+
+    /// The policy this standing was worked out under.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// The caller.
+    pub fn caller(&self) -> &Arc<str> {
+        &self.caller
+    }
+
+    /// The groups the caller is in.
+    pub fn groups(&self) -> &Arc<[Arc<str>]> {
+        &self.groups
+    }
+
+    /// The class of callers that see the same lists.
+    pub fn visibility_class(&self) -> VisibilityClass {
+        self.visibility
+    }
+
+    /// What the rules grant for one thing, from memory where possible.
+    pub(crate) fn grant(&self, subject: &Subject<'_>) -> Arc<Grant> {
+        if let Some(known) = self.class.known(subject) {
+            return known;
+        }
+        let grant = Arc::new(Grant::compile(&self.policy, &self.class.numbers, subject));
+        self.class.remember(subject, Arc::clone(&grant));
+        grant
+    }
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Standing")
+            .field("caller", &self.caller)
+            .field("groups", &self.groups)
+            .field("visibility", &self.visibility)
+            .finish_non_exhaustive()
+    }
+}
+
+impl VisibilityKey {
+    pub(crate) fn new(
+        policy: &Policy,
+        covering: &[RuleNumber],
+        caller: &Arc<str>,
+        groups: &Arc<[Arc<str>]>,
+    ) -> VisibilityKey {
+        let mut looks_at_caller = false;
+        let mut concerns_lists = |number: &RuleNumber| {
+            let Some(entry) = policy.entry(*number) else { return false };
+            let condition = match &entry.clause {
+                Clause::Permission(permission) if !permission.shapes_lists() => return false,
+                Clause::Permission(permission) => permission.condition.as_ref(),
+                // Shown with each tool, whatever its condition.
+                Clause::Approval(_) | Clause::Price(_) | Clause::Quota(_) => None,
+            };
+            looks_at_caller |= condition.is_some_and(Condition::needs_caller);
+            true
+        };
+        let rules = covering.iter().copied().filter(|number| concerns_lists(number)).collect();
+        VisibilityKey {
+            rules,
+            caller: looks_at_caller.then(|| Arc::clone(caller)),
+            groups: looks_at_caller.then(|| Arc::clone(groups)),
+        }
+    }
+}
+
+impl RuleClass {
+    pub(crate) fn new(numbers: Box<[RuleNumber]>) -> RuleClass {
+        RuleClass { numbers, grants: RwLock::default() }
+    }
+
+    fn known(&self, subject: &Subject<'_>) -> Option<Arc<Grant>> {
+        let grants = self.grants.read().unwrap_or_else(PoisonError::into_inner);
+        grants.of_kind(subject.kind).get(subject.server)?.get(subject.name).cloned()
+    }
+
+    fn remember(&self, subject: &Subject<'_>, grant: Arc<Grant>) {
+        let mut grants = self.grants.write().unwrap_or_else(PoisonError::into_inner);
+        if grants.count >= MAX_GRANTS {
+            *grants = Grants::default();
+        }
+        let by_name = grants.of_kind_mut(subject.kind).entry(subject.server.into()).or_default();
+        if by_name.insert(subject.name.into(), grant).is_none() {
+            grants.count += 1;
+        }
+    }
+}
+
+impl Grants {
+    fn of_kind(&self, kind: Kind) -> &HashMap<Box<str>, ByName> {
+        match kind {
+            Kind::Tool => &self.tools,
+            Kind::Resource => &self.resources,
+            Kind::Prompt => &self.prompts,
+        }
+    }
+
+    fn of_kind_mut(&mut self, kind: Kind) -> &mut HashMap<Box<str>, ByName> {
+        match kind {
+            Kind::Tool => &mut self.tools,
+            Kind::Resource => &mut self.resources,
+            Kind::Prompt => &mut self.prompts,
+        }
+    }
+}
