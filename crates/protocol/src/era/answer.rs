@@ -63,11 +63,8 @@ fn to_modern(message: &Message, method: Method) -> Option<Vec<u8>> {
 }
 
 /// Members of a modern result that only tell how to read or keep it.
-const MODERN_ONLY: [(Field, &str); 3] = [
-    (Field::ResultType, "resultType"),
-    (Field::TtlMs, "ttlMs"),
-    (Field::CacheScope, "cacheScope"),
-];
+const MODERN_ONLY: [(Field, &str); 3] =
+    [(Field::ResultType, "resultType"), (Field::TtlMs, "ttlMs"), (Field::CacheScope, "cacheScope")];
 
 fn to_legacy(message: &Message) -> Option<Vec<u8>> {
     if MODERN_ONLY.iter().all(|(field, _)| message.place(*field).is_none()) {

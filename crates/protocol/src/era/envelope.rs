@@ -42,9 +42,8 @@ impl Envelope {
 
     /// A client that introduces itself in this request. Nothing is copied but two reference counts.
     pub fn of_modern_request(message: &Message) -> Option<Envelope> {
-        let part = |field| {
-            message.meta_place(field).map(|place| message.bytes().slice(place.start()..place.end()))
-        };
+        let part =
+            |field| message.meta_place(field).map(|place| message.bytes().slice(place.start()..place.end()));
         Some(Envelope {
             era: Era::Modern,
             capabilities: part(MetaField::ClientCapabilities)?,

@@ -24,12 +24,8 @@ pub struct Outgoing<'a> {
 }
 
 /// Members of `_meta` that a modern client says of itself and that mean nothing to a legacy server.
-const HOP_BY_HOP: [MetaField; 4] = [
-    MetaField::ProtocolVersion,
-    MetaField::ClientInfo,
-    MetaField::ClientCapabilities,
-    MetaField::LogLevel,
-];
+const HOP_BY_HOP: [MetaField; 4] =
+    [MetaField::ProtocolVersion, MetaField::ClientInfo, MetaField::ClientCapabilities, MetaField::LogLevel];
 
 impl Outgoing<'_> {
     /// The request as the server shall see it. The progress token becomes the id: tokens of two clients may be equal.
