@@ -212,6 +212,11 @@ impl Item {
         &self.exposed
     }
 
+    /// The same, shared.
+    pub fn exposed_name(&self) -> &Arc<str> {
+        &self.exposed
+    }
+
     /// The name or URI under which its server knows it.
     pub fn native(&self) -> &Arc<str> {
         self.entry.native()
