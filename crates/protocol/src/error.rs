@@ -73,11 +73,7 @@ impl ErrorReply {
     /// The `error` member as a client of this era reads it.
     pub fn object(&self, era: Era) -> String {
         let data = self.data.as_ref().map(|data| format!(r#","data":{data}"#)).unwrap_or_default();
-        format!(
-            r#"{{"code":{},"message":{}{data}}}"#,
-            self.code.number(era),
-            text::quote(&self.message)
-        )
+        format!(r#"{{"code":{},"message":{}{data}}}"#, self.code.number(era), text::quote(&self.message))
     }
 
     /// The whole answer to the request with this id, or to one whose id could not be read.

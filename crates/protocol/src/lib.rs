@@ -9,6 +9,8 @@
 
 pub mod era;
 pub mod error;
+#[cfg(test)]
+mod generated;
 pub mod header;
 pub mod message;
 pub mod method;

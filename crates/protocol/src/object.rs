@@ -63,6 +63,11 @@ impl<'a> Object<'a> {
         self.members.iter().map(|member| (self.key(member), member.value.of(self.bytes)))
     }
 
+    /// The place of each member whose key is one of `keys`, in the order in which they stand.
+    pub fn places_of<'k>(&'k self, keys: &'k [&str]) -> impl Iterator<Item = Member> + 'k {
+        self.members.iter().filter(|member| keys.contains(&&*self.key(member))).copied()
+    }
+
     /// The places of all members.
     pub fn places(&self) -> &[Member] {
         &self.members

@@ -44,6 +44,9 @@ impl<'a> Splice<'a> {
 
     /// Cuts out the member at `member` (key to value) of an object, with the comma that belongs to it.
     pub fn remove_member(&mut self, member: Span) -> &mut Self {
+        if member.start() < self.copied {
+            return self;
+        }
         let rest = self.bytes.get(member.end()..).unwrap_or_default();
         let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         if rest.get(blank) == Some(&b',') {

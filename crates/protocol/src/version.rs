@@ -51,7 +51,9 @@ impl Version {
 
     /// What to answer a legacy client that asks for `requested`: the same where we speak it, else our newest legacy.
     pub fn negotiate_legacy(requested: &str) -> Version {
-        Version::dated(requested).filter(|version| version.era() == Era::Legacy).unwrap_or(Version::NEWEST_LEGACY)
+        Version::dated(requested)
+            .filter(|version| version.era() == Era::Legacy)
+            .unwrap_or(Version::NEWEST_LEGACY)
     }
 
     /// Whether several messages may stand in one array.

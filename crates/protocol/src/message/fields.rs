@@ -21,7 +21,7 @@ macro_rules! member_names {
             pub const ALL: [$set; [$($name),+].len()] = [$($set::$member),+];
 
             /// The key under which it stands.
-            pub fn key(self) -> &'static str {
+            pub const fn key(self) -> &'static str {
                 match self {
                     $($set::$member => $name,)+
                 }
@@ -131,12 +131,15 @@ impl Fields {
     /// A noted member whose value has a shape that no revision allows; in words.
     pub(super) fn wrong_shape(&self, bytes: &[u8], kind: Kind) -> Option<&'static str> {
         let shape = |field| self.place(field).and_then(|place| Shape::of(place.of(bytes)));
-        let other = |field, allowed| shape(field).is_some_and(|shape| shape != allowed);
+        let meta = shape(Field::Meta).unwrap_or(Shape::Object);
         match kind {
-            Kind::Request | Kind::Notification if other(Field::Meta, Shape::Object) => {
+            Kind::Request | Kind::Notification if meta != Shape::Object => {
                 Some("'params._meta' must be an object")
             }
-            Kind::Result if other(Field::Meta, Shape::Object) => Some("'result._meta' must be an object"),
+            // `null` is wrong too, but nothing here reads it, and the client would lose the whole answer.
+            Kind::Result if !matches!(meta, Shape::Object | Shape::Null) => {
+                Some("'result._meta' must be an object")
+            }
             Kind::Error if shape(Field::Code) != Some(Shape::Number) => Some("'error.code' must be a number"),
             _ => None,
         }
