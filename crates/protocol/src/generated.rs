@@ -21,11 +21,6 @@ pub(crate) fn any_json() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Members of an object, as text each: key and value.
-pub(crate) fn any_members(count: usize) -> impl Strategy<Value = Vec<(String, String)>> {
-    vec((string(), any_json()), 0..count)
-}
-
 /// An object of these members with odd spacing.
 pub(crate) fn object(members: Vec<(String, String)>) -> impl Strategy<Value = String> {
     let spaces = vec((blank(), blank(), blank(), blank()), members.len());
