@@ -312,3 +312,6 @@ fn judge_id(id: &[u8], request: bool, error: bool) -> Result<(), &'static str> {
         _ => Err("'id' must be a string or a whole number"),
     }
 }
+
+#[cfg(test)]
+mod tests;

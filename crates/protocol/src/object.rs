@@ -96,3 +96,6 @@ pub fn elements(bytes: &[u8]) -> Result<Vec<&[u8]>, Malformed> {
     scanner.end()?;
     Ok(elements)
 }
+
+#[cfg(test)]
+mod tests;
