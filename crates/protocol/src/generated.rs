@@ -15,7 +15,7 @@ pub(crate) fn any_json() -> BoxedStrategy<String> {
                     elements.into_iter().map(|(a, value, b)| format!("{a}{value}{b}")).collect();
                 format!("[{}]", elements.join(","))
             }),
-            vec((string(), inner), 0..6).prop_flat_map(|members| object(members)),
+            vec((string(), inner), 0..6).prop_flat_map(object),
         ]
     })
     .boxed()

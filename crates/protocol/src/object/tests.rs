@@ -44,3 +44,13 @@ fn elements_are_told_apart() {
     assert!(elements(b"{}").is_err());
     assert!(elements(b"[1] 2").is_err());
 }
+
+#[test]
+fn one_value_is_found_as_in_the_whole_object() {
+    let text = br#"{"a":1,"b":{"a":2},"\u0061":3}"#;
+    for key in ["a", "b", "c", ""] {
+        assert_eq!(value_of(text, key), Object::parse(text).unwrap().get(key), "{key}");
+    }
+    assert_eq!(value_of(b"[1]", "a"), None);
+    assert_eq!(value_of(br#"{"a":1"#, "a"), None);
+}
