@@ -241,7 +241,8 @@ fn empty_text_is_said_to_be_empty() {
 fn any_message() -> impl Strategy<Value = String> {
     let id = prop_oneof![any::<i128>().prop_map(|id| id.to_string()), string()];
     let body = proptest::collection::vec(any_json(), 0..4).prop_flat_map(|values| {
-        object(values.into_iter().enumerate().map(|(at, value)| (format!("\"x{at}\""), value)).collect())
+        let unknown = values.into_iter().enumerate().map(|(at, value)| (format!("\"x{at}\""), value));
+        object(unknown.chain([("\"code\"".to_owned(), "1".to_owned())]).collect())
     });
     (id, body, any_json(), 0..3_u8).prop_flat_map(|(id, body, other, kind)| {
         let member = |key: &str, value: String| (format!("\"{key}\""), value);
@@ -249,7 +250,7 @@ fn any_message() -> impl Strategy<Value = String> {
         match kind {
             0 => members.extend([member("method", "\"tools/call\"".into()), member("params", body)]),
             1 => members.push(member("result", body)),
-            _ => members.push(member("error", body.replacen('{', r#"{"code":1,"#, 1).replace(",}", "}"))),
+            _ => members.push(member("error", body)),
         }
         Just(members).prop_shuffle().prop_flat_map(object)
     })
@@ -261,7 +262,7 @@ proptest! {
     /// Property 1: what is read and written again is the same message, to the byte.
     #[test]
     fn a_message_survives_reading(text in any_message()) {
-        let Ok(message) = parse(&text) else { return Ok(()) };
+        let message = readable(&text);
         prop_assert_eq!(message.bytes().as_ref(), text.as_bytes());
         let (id, body) = (message.id().unwrap_or_default(), message.body().unwrap_or_default());
         let again = match message.kind() {

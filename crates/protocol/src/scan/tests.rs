@@ -144,7 +144,7 @@ fn the_first_byte_tells_the_shape() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn all_json_is_accepted(text in any_json()) {
