@@ -103,9 +103,11 @@ pub fn detect(path: &Path, document: &Node) -> Format {
 }
 
 /// Turns a document of any format into the native tree.
-pub(crate) fn convert(path: &Path, document: Node) -> Converted {
+pub(crate) fn convert(path: &Path, mut document: Node) -> Converted {
     match detect(path, &document) {
         Format::Native => {
+            // Editors read it, we know our own schema.
+            document.remove("$schema");
             Converted { tree: document, warnings: Vec::new(), problems: Vec::new(), format: Format::Native }
         }
         Format::McpServers => mcp_servers::convert(path, document),

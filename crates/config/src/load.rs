@@ -58,6 +58,8 @@ pub struct Loaded {
     pub disabled: BTreeMap<String, String>,
     /// Where each value that was written came from, by its path. What is not here is a default.
     pub origins: BTreeMap<String, Origin>,
+    /// Texts with references as they were written, by their path: what is shown in place of the values.
+    pub written: BTreeMap<String, String>,
     /// What was read, to be watched.
     pub files: LoadedFiles,
 }
@@ -229,19 +231,25 @@ impl Loading<'_> {
         false
     }
 
-    fn type_tree(&mut self, tree: &Node, credentials: BTreeMap<String, Secret>) {
+    fn type_tree(&mut self, tree: &Node, mut credentials: BTreeMap<String, Secret>) {
         match serde_json::from_value::<Config>(tree.to_json()) {
             Ok(config) => self.loaded.config = config,
             Err(error) => {
                 self.loaded.problems.push(Problem::at(&tree.origin, "", format!("cannot be read: {error}")));
             }
         }
-        for (name, credential) in credentials {
-            if let Some(server) = self.loaded.config.servers.get_mut(&name) {
-                server.credential = Some(credential);
+        for (name, server) in &mut self.loaded.config.servers {
+            server.credential = credentials.remove(name);
+            if let Some(record) = tree.get("servers").and_then(|servers| servers.get(name)) {
+                walk(record, "", &mut |path, node| {
+                    server.written.extend(node.written.clone().map(|text| (path.to_owned(), text)));
+                });
             }
         }
-        collect_origins(tree, "", &mut self.loaded.origins);
+        walk(tree, "", &mut |path, node| {
+            self.loaded.origins.insert(path.to_owned(), node.origin.clone());
+            self.loaded.written.extend(node.written.clone().map(|text| (path.to_owned(), text)));
+        });
     }
 }
 
@@ -263,21 +271,16 @@ fn derive_values(record: &mut Node, call_timeout: Option<&Node>) {
     }
 }
 
-fn collect_origins(node: &Node, path: &str, origins: &mut BTreeMap<String, Origin>) {
+/// Calls `see` for every scalar and every list, with its path.
+fn walk(node: &Node, path: &str, see: &mut dyn FnMut(&str, &Node)) {
     match &node.value {
         Value::Mapping(entries) => {
-            for entry in entries {
-                collect_origins(&entry.node, &join(path, &entry.key), origins);
-            }
+            entries.iter().for_each(|entry| walk(&entry.node, &join(path, &entry.key), see))
         }
         Value::Sequence(items) => {
-            origins.insert(path.to_owned(), node.origin.clone());
-            for (index, item) in items.iter().enumerate() {
-                collect_origins(item, &format!("{path}[{index}]"), origins);
-            }
+            see(path, node);
+            items.iter().enumerate().for_each(|(index, item)| walk(item, &format!("{path}[{index}]"), see));
         }
-        _ => {
-            origins.insert(path.to_owned(), node.origin.clone());
-        }
+        _ => see(path, node),
     }
 }

@@ -87,7 +87,7 @@ impl Resolver<'_> {
     pub(crate) fn expand_tree(&mut self, node: &mut Node, report: &mut dyn FnMut(&Node, ReferenceError)) {
         match &mut node.value {
             Value::Text(text) if text.contains('$') => match self.expand(text, &folder_of(&node.origin)) {
-                Ok(expanded) => node.value = Value::Text(expanded),
+                Ok(expanded) => node.written = Some(std::mem::replace(text, expanded)),
                 Err(error) => report(node, error),
             },
             Value::Sequence(items) => {

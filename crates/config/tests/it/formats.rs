@@ -205,7 +205,10 @@ fn owlclaw_tls_and_unknown_keys() {
 
 #[test]
 fn native_files_may_be_json_or_toml_and_share_settings() {
-    let json = loaded_text("toolgate.json", r#"{"servers": {"a": {"command": "x"}}, "names": "plain"}"#);
+    let json = loaded_text(
+        "toolgate.json",
+        r#"{"$schema": "x", "servers": {"a": {"command": "x"}}, "names": "plain"}"#,
+    );
     assert_eq!((json.problems.len(), json.config.servers.len()), (0, 1));
     let toml = loaded_text("toolgate.toml", "names = \"mcp\"\n[servers.a]\ncommand = \"x\"\n");
     assert_eq!((toml.problems.len(), toml.config.servers.len()), (0, 1));

@@ -124,6 +124,23 @@ fn secrets_never_print() {
 }
 
 #[test]
+fn secrets_in_arguments_and_addresses_do_not_print_either() {
+    let text = "servers:\n  a: {command: x, args: [\"--key=${TOKEN}\", plain]}\n  \
+                b: {url: \"http://h/?k=${TOKEN}\"}\n  c: {url: \"https://me:hunter2@h/x?key=hunter2&flag\"}\n\
+                log: {level: \"${TOKEN}\"}\nruntime: {call_timeout: \"${TOKEN}\"}\n";
+    let folder = folder_with(&[("toolgate.yaml", text)]);
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], &[("TOKEN", "hunter2")]);
+    assert_eq!(loaded.config.servers["a"].args, ["--key=hunter2", "plain"]);
+    assert_eq!(loaded.config.servers["b"].url.as_deref(), Some("http://h/?k=hunter2"));
+    let shown = serde_json::to_value(&loaded.config).unwrap();
+    assert_eq!(shown["servers"]["a"]["args"], serde_json::json!(["--key=${TOKEN}", "plain"]));
+    assert_eq!(shown["servers"]["b"]["url"], "http://h/?k=${TOKEN}");
+    assert_eq!(shown["servers"]["c"]["url"], "https://***@h/x?key=***&flag");
+    assert_eq!(loaded.problems.len(), 2, "a token is no level and no time");
+    assert!(!format!("{loaded:?}{:?}", toolgate_config::show::settings(&loaded)).contains("hunter2"));
+}
+
+#[test]
 fn references_work_for_every_kind_of_value() {
     let folder = folder_with(&[(
         "toolgate.yaml",
