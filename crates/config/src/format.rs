@@ -98,7 +98,7 @@ pub fn detect(path: &Path, document: &Node) -> Format {
     } else if mcp.is_some() || json && looks_like_vscode(path, document) {
         Format::VsCode
     } else {
-        Format::Native
+        by_name(path)
     }
 }
 
@@ -116,6 +116,29 @@ pub(crate) fn convert(path: &Path, mut document: Node) -> Converted {
         Format::Otter => otter::convert(document),
         Format::Spear => spear::record(document),
         Format::Codex => codex::convert(document),
+    }
+}
+
+/// Files of other programs in which there are no servers yet are known by their names.
+fn by_name(path: &Path) -> Format {
+    let is = |name: &str| path.ends_with(name);
+    let others = [
+        ".claude.json",
+        ".mcp.json",
+        "mcp.json",
+        "claude_desktop_config.json",
+        "mcp_config.json",
+        "cline_mcp_settings.json",
+        "settings.json",
+    ];
+    if is(".codex/config.toml") {
+        Format::Codex
+    } else if is("mcp-server.yaml") {
+        Format::OwlClaw
+    } else if others.into_iter().any(is) {
+        Format::McpServers
+    } else {
+        Format::Native
     }
 }
 

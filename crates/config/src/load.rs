@@ -17,7 +17,7 @@ use crate::environment::{self, Overrides};
 use crate::model::Config;
 use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::{Problem, join};
-use crate::reference::{Resolver, folder_of};
+use crate::reference::{Resolver, folder_of, is_variable_name};
 use crate::secret::Secret;
 use crate::{check, schema, validate};
 
@@ -170,27 +170,30 @@ impl Loading<'_> {
         if let Some(reason) = reason {
             return Err(reason);
         }
-        let names: Vec<Node> = entry.node.get("env_from").map(Node::items).unwrap_or_default().to_vec();
-        for node in &names {
-            let Some(name) = node.as_text().filter(|name| crate::reference::is_variable_name(name)) else {
-                continue;
-            };
-            let value = self.resolver.variable(name);
-            let value = value.ok_or_else(|| format!("the variable {name} is not set (named in env_from)"))?;
-            if !entry.node.get("env").is_some_and(|env| env.get(name).is_some()) {
-                entry.node.set_path(
-                    "env",
-                    entry.node.get("env").cloned().unwrap_or(Node::empty_mapping(&node.origin)),
-                );
-                if let Some(env) = entry.node.get_mut("env") {
-                    env.set(name, Node::text(&node.origin, value));
-                }
-            }
-        }
+        self.hand_variables_on(&mut entry.node)?;
         let Some(auth_ref) = entry.node.get("auth_ref") else { return Ok(None) };
         let Some(text) = auth_ref.as_text() else { return Ok(None) };
         let folder = folder_of(&auth_ref.origin);
         self.resolver.secret(text, &folder).map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Adds the variables named in `env_from` to `env`, where those written there win.
+    fn hand_variables_on(&self, record: &mut Node) -> Result<(), String> {
+        let names = record.get("env_from").map(Node::items).unwrap_or_default().to_vec();
+        if record.get("env").is_some_and(|env| !matches!(env.value, Value::Mapping(_) | Value::Null)) {
+            return Ok(());
+        }
+        for node in names {
+            let Some(name) = node.as_text().filter(|name| is_variable_name(name)) else { continue };
+            let value = self.resolver.variable(name);
+            let value = value.ok_or_else(|| format!("the variable {name} is not set (named in env_from)"))?;
+            let mut env = record.remove("env").unwrap_or_else(|| Node::empty_mapping(&node.origin));
+            if env.get(name).is_none() {
+                env.set(name, Node::text(&node.origin, value));
+            }
+            record.set("env", env);
+        }
+        Ok(())
     }
 
     fn disable(&mut self, entry: &Entry, reason: String) -> bool {
