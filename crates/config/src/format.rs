@@ -142,11 +142,9 @@ fn by_name(path: &Path) -> Format {
     }
 }
 
-/// Our own form can be written as JSON too; VS Code's has `inputs`, a `type` in each record, or its folder.
+/// Our own form can be written as JSON too; VS Code's has `inputs`, a `type` in each record, or its name.
 fn looks_like_vscode(path: &Path, document: &Node) -> bool {
-    let in_folder = path.parent().is_some_and(|folder| folder.ends_with(".vscode"));
-    let typed = document
-        .get("servers")
-        .is_some_and(|servers| servers.entries().iter().any(|entry| entry.node.get("type").is_some()));
-    in_folder || typed || document.get("inputs").is_some()
+    let Some(servers) = document.get("servers") else { return false };
+    let typed = servers.entries().iter().any(|entry| entry.node.get("type").is_some());
+    typed || document.get("inputs").is_some() || path.ends_with("mcp.json")
 }

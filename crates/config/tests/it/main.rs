@@ -13,3 +13,4 @@ mod references;
 mod round_trip;
 mod scene;
 mod seeds;
+mod units;

@@ -53,6 +53,7 @@ fn references_without_a_value_say_which() {
     check("${UNCLOSED", "has no closing `}`");
     check("${two words}", "`${two words}` is not a reference");
     check("${file:absent.txt}", "absent.txt");
+    check("${file:/dev/zero}", "/dev/zero: larger than 65536 bytes");
 }
 
 #[test]
@@ -83,7 +84,8 @@ fn auth_ref_leads_to_a_credential() {
              a: {url: http://x/, auth_ref: \"env:TOKEN\"}\n  \
              b: {url: http://x/, auth_ref: \"file:open.txt\"}\n  \
              c: {url: http://x/, auth_ref: \"file:closed.txt\"}\n  \
-             d: {url: http://x/, auth_ref: \"vault:x\"}\n",
+             d: {url: http://x/, auth_ref: \"vault:x\"}\n  \
+             e: {url: http://x/, auth_ref: \"keyring:x\"}\n",
         ),
         ("open.txt", "s3cret"),
         ("closed.txt", "s3cret\n"),
@@ -101,6 +103,7 @@ fn auth_ref_leads_to_a_credential() {
         loaded.disabled["b"]
     );
     assert!(loaded.disabled["d"].contains("must be env:NAME, file:PATH or keyring:SERVICE/ACCOUNT"));
+    assert_eq!(loaded.disabled["e"], "keyring entry x: write it as keyring:SERVICE/ACCOUNT");
     assert!(loaded.files.files.contains(&folder.path().join("closed.txt")), "a secret's file is watched too");
 }
 
