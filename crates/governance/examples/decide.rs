@@ -1,5 +1,7 @@
 //! Prints what one decision costs as rules and callers grow: `cargo run --release --example decide -p toolgate-governance`.
 
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;

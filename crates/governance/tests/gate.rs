@@ -1,13 +1,15 @@
 //! The gate as a whole: the order of its questions, approvals, and explanations that agree with what happens.
 
+#![expect(clippy::unwrap_used, reason = "a test whose scene cannot be set must fail")]
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolgate_governance::rules::{Approver, Rules};
 use toolgate_governance::{
-    Admitted, ArgumentCheck, ArgumentProblem, Denied, Meters, Micros, Narrowing, Outcome, Policy, Request,
-    Stage, StageOutcome, Standing, Subject, admit, explain,
+    Admitted, ApprovalShown, ArgumentCheck, ArgumentProblem, Denied, Measure, Meters, Micros, Narrowing,
+    Outcome, Policy, Request, Stage, StageOutcome, Standing, Subject, admit, explain,
 };
 
 struct Never;
@@ -119,6 +121,34 @@ fn the_first_approval_rule_that_decides_counts() {
             Admitted::Waiting(waiting) => Some(waiting.needed().by),
         };
         assert_eq!(asked, expected, "{approvals} {arguments}");
+    }
+}
+
+#[test]
+fn lists_show_price_limits_and_approval() {
+    let subject = Subject::tool("bank", "pay");
+    let shown = standing(json!({
+        "prices": [{"price": 10}],
+        "quotas": [{"id": "q", "calls_per_day": 5, "max_per_call": 20}, {"callers": ["bert"], "calls_per_day": 1}],
+    }))
+    .terms_of_use(&subject);
+    assert_eq!(shown.price, Some(Micros(10)));
+    let limits: Vec<_> =
+        shown.limits.iter().map(|limit| (&*limit.rule, limit.measure, limit.limit)).collect();
+    assert_eq!(limits, [("q", Measure::MaxPerCall, 20), ("q", Measure::CallsPerDay, 5)]);
+    for (approvals, expected) in [
+        (json!([]), ApprovalShown::Never),
+        (json!([{"mode": "always"}]), ApprovalShown::Always),
+        (json!([{"mode": "policy"}, {"mode": "always"}]), ApprovalShown::Always),
+        (json!([{"mode": "never"}, {"mode": "always"}]), ApprovalShown::Never),
+        (json!([{"mode": "policy", "when": "arguments.amount > 1"}]), ApprovalShown::Sometimes),
+        (
+            json!([{"mode": "never", "when": "arguments.amount < 1"}, {"mode": "always"}]),
+            ApprovalShown::Sometimes,
+        ),
+    ] {
+        let standing = standing(json!({"approvals": approvals}));
+        assert_eq!(standing.terms_of_use(&subject).approval, expected, "{approvals}");
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! An oracle decides by reading the rules one by one in the most obvious way; the gate, with its indexes and memories, must agree.
 
+#![expect(clippy::unwrap_used, reason = "a test whose scene cannot be set must fail")]
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
