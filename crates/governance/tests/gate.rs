@@ -227,6 +227,15 @@ fn prices_come_from_the_operator_then_from_the_tool() {
 }
 
 #[test]
+fn the_first_price_of_the_file_counts_however_it_is_found() {
+    let mut prices = vec![json!({"price": 1, "tools": ["p*"]}), json!({"price": 3, "tools": ["pay"]})];
+    // Enough rules about other things that the rules are found by the thing and not by the caller.
+    prices.extend((0..20).map(|number| json!({"price": 9, "tools": [format!("other-{number}")]})));
+    let shown = standing(json!({"prices": prices})).terms_of_use(&Subject::tool("bank", "pay"));
+    assert_eq!(shown.price, Some(Micros(1)));
+}
+
+#[test]
 fn a_request_that_narrows_its_view_does_not_see_the_rest() {
     let standing = standing(json!({}));
     let narrowing = Narrowing::new(None, Some(&["look".to_owned()]), &[]).unwrap();
