@@ -2,5 +2,6 @@
 
 pub mod calendar;
 pub mod checksum;
+pub mod journal;
 pub mod record;
 pub mod redact;
