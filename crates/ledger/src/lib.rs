@@ -2,12 +2,14 @@
 //!
 //! A call is encoded ([`record`]), cleaned of secrets ([`redact`]) and appended to a hash-chained [`journal`]
 //! before its answer leaves. Behind the journal a thread of its own fills an SQLite index ([`store`]); the hot path
+//! never waits for SQL. [`Ledger`] ties them together; the rest reads: [`replay`], [`export`], [`journal::verify`].
 //!
 //! The difficulty is the edge between "written" and "said to be written": a killed process, a torn write and a full
 //! disk must each leave a journal in which every acknowledged record stands exactly once.
 
 pub mod calendar;
 pub mod checksum;
+pub mod export;
 pub mod journal;
 pub mod ledger;
 pub mod record;
