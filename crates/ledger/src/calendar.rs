@@ -24,6 +24,19 @@ impl CivilDay {
         self.0.div_euclid(100)
     }
 
+    /// Whether the next day is in another month.
+    pub fn is_last_of_month(self) -> bool {
+        let (year, month, day) = (self.0 / 10_000, self.0 / 100 % 100, self.0 % 100);
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let days = match month {
+            2 if is_leap => 29,
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        day >= days
+    }
+
     /// The day in UTC of a moment in microseconds since 1970.
     pub fn utc(time_us: i64) -> Self {
         // Days are counted from 1 March of year 0, so that a leap day is the last day of its year.
@@ -84,5 +97,15 @@ mod tests {
         check(1_709_164_800, 20240229);
         check(4_102_444_799, 20991231);
         assert_eq!(CivilDay::new(2026, 7, 28).month(), 202607);
+    }
+
+    #[test]
+    fn ends_of_months() {
+        let check =
+            |day: i32, expected: bool| assert_eq!(CivilDay(day).is_last_of_month(), expected, "{day}");
+        for day in [20260131, 20260228, 20240229, 20000229, 21000228, 20260430, 20261231] {
+            check(day, true);
+            check(day - 1, false);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
 use crate::journal::ReadError;
 use crate::journal::folder::{replica_of, segments};
@@ -95,39 +95,4 @@ fn closed_segments(folder: &Path) -> Result<Vec<ClosedSegment>, ReadError> {
 
 fn before(now_us: i64, age: Duration) -> i64 {
     now_us.saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX))
-}
-
-impl Store {
-    /// The segment up to which the journal of a writer is in the index; that one is not all there yet.
-    fn shipped_segment(&self, connection: &Connection, replica: &str) -> Result<u64, StoreError> {
-        let sql = "SELECT segment FROM replica WHERE name = ?1";
-        let found = connection.query_row(sql, [replica], |row| row.get(0)).optional();
-        Ok(found.map_err(|source| self.error(source))?.unwrap_or(0))
-    }
-
-    fn remove_rows(
-        &self,
-        connection: &Connection,
-        replica: &str,
-        first: u64,
-        end: u64,
-    ) -> Result<(), StoreError> {
-        const ROWS_AT_ONCE: u64 = 5_000;
-        let mut start = first;
-        while start < end {
-            // Small steps, so that nobody waits long for the one lock on writing.
-            let stop = end.min(start.saturating_add(ROWS_AT_ONCE));
-            let sql = "DELETE FROM call WHERE id >= (SELECT id << 40 FROM replica WHERE name = ?1) + ?2
-                       AND id < (SELECT id << 40 FROM replica WHERE name = ?1) + ?3";
-            connection.execute(sql, params![replica, start, stop]).map_err(|source| self.error(source))?;
-            start = stop;
-        }
-        Ok(())
-    }
-
-    fn remove_day_sums(&self, connection: &Connection, oldest_day: i32) -> Result<(), StoreError> {
-        let sql = "DELETE FROM day_sum WHERE day < ?1";
-        connection.execute(sql, [oldest_day]).map_err(|source| self.error(source))?;
-        Ok(())
-    }
 }

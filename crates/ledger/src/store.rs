@@ -8,6 +8,7 @@
 mod batch;
 mod page;
 mod pool;
+mod removal;
 mod schema;
 mod shipper;
 mod statistics;
@@ -157,10 +158,6 @@ impl Store {
             let positions = positions.collect::<Result<_, _>>()?;
             Ok((sums, positions))
         })
-    }
-
-    pub(crate) fn error(&self, source: rusqlite::Error) -> StoreError {
-        self.pool.error(source)
     }
 }
 

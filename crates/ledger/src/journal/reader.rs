@@ -46,7 +46,8 @@ impl SegmentReader {
         let mut head = Vec::with_capacity(MAXIMUM_HEADER_LENGTH);
         (&mut file).take(MAXIMUM_HEADER_LENGTH as u64).read_to_end(&mut head).map_err(ReadError::io(path))?;
         let Some((header, length)) = SegmentHeader::decode(&head) else {
-            let kind = DamageKind::Header;
+            let kind =
+                if SegmentHeader::is_unfinished(&head) { DamageKind::Unfinished } else { DamageKind::Header };
             return Err(Damage { segment: path.to_owned(), offset: 0, sequence: 0, kind }.into());
         };
         file.seek(SeekFrom::Start(length as u64)).map_err(ReadError::io(path))?;

@@ -91,6 +91,11 @@ impl SegmentHeader {
         bytes
     }
 
+    /// Whether `bytes`, if they are all of a file, are too few to be a header.
+    pub(crate) fn is_unfinished(bytes: &[u8]) -> bool {
+        bytes.len() < FIXED_HEADER_LENGTH
+    }
+
     /// Reads the header at the start of `bytes`, and its length.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, usize)> {
         let length = usize::from(u16::from_le_bytes(*bytes.get(10..)?.first_chunk()?));

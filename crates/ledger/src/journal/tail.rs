@@ -156,13 +156,19 @@ impl Tail {
     }
 
     fn sync_all_segments(&mut self) -> io::Result<()> {
-        std::mem::take(&mut self.unsynced).sync()?;
+        self.sync_full_segments()?;
         self.file.sync_data()
+    }
+
+    fn sync_full_segments(&mut self) -> io::Result<()> {
+        self.unsynced.sync()?;
+        self.unsynced = Unsynced::default();
+        Ok(())
     }
 
     fn rotate(&mut self) -> io::Result<()> {
         if self.unsynced.files.len() >= MAXIMUM_UNSYNCED_SEGMENTS {
-            std::mem::take(&mut self.unsynced).sync()?;
+            self.sync_full_segments()?;
         }
         let path = segment_path(self.folder.path(), self.next_segment);
         let (file, length, chain) =

@@ -7,13 +7,14 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use super::DamageKind;
 use super::folder::{Folder, segments};
 use super::health::HealthLog;
 use super::reader::SegmentReader;
 use super::recover::{Finding, recover};
 use super::verify::verify_folder;
+use super::walk::FolderWalk;
 use super::writer::{Durability, Writer};
+use super::{DamageKind, Position};
 use crate::record::{BodyRef, Era, Kind, RecordRef, Status};
 
 const SMALL_SEGMENTS: u64 = 1_000;
@@ -229,6 +230,13 @@ fn a_segment_without_its_header_is_begun_again() {
         let (number, path) = segments(&place.folder()).unwrap().pop().unwrap();
         let header = fs::read(&path).unwrap();
         fs::write(super::folder::segment_path(&place.folder(), number + 1), &header[..length]).unwrap();
+        let walk = FolderWalk::new(&place.folder(), Position::default(), None).unwrap();
+        assert_eq!(
+            walk.collect::<Result<Vec<_>, _>>().unwrap().len(),
+            before.len(),
+            "readers need not wait for the writer"
+        );
+        assert!(verify_folder(&place.folder()).unwrap().damage.is_some());
         let (writer, findings) = place.open(SMALL_SEGMENTS);
         assert!(matches!(findings[..], [Finding::RemovedEmptySegment { .. }]), "{findings:?}");
         assert_eq!(writer.append(&record("next")).unwrap().sequence, before.len() as u64 + 1);

@@ -54,7 +54,9 @@ fn was_being_written(damage: &Damage) -> bool {
         && (0..LOOKS_AT_AN_UNFINISHED_TAIL).any(|_| {
             thread::yield_now();
             let Ok(mut reader) = SegmentReader::open(&damage.segment) else { return false };
-            reader.jump(damage.offset).is_ok() && matches!(reader.next_frame(), Ok(Some(_)))
+            // At offset 0 it was the header, which has been read by now.
+            damage.offset == 0
+                || reader.jump(damage.offset).is_ok() && matches!(reader.next_frame(), Ok(Some(_)))
         })
 }
 

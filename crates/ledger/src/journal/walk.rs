@@ -47,11 +47,20 @@ impl FolderWalk {
                 self.current = Some((number, reader));
                 Ok(())
             }
+            // Its writer was killed, or is about to write the header.
+            Err(error) if self.is_unfinished_end(&error) => return None,
             Err(error) => {
                 self.pass_over(number);
                 Err(error)
             }
         })
+    }
+
+    /// Whether the error is the end of the journal of a writer that may be at work.
+    fn is_unfinished_end(&self, error: &ReadError) -> bool {
+        let is_unfinished =
+            matches!(error, ReadError::Damage(damage) if damage.kind == DamageKind::Unfinished);
+        is_unfinished && self.waiting.as_slice().is_empty()
     }
 
     /// Leaves a damaged segment behind, unless it is the last one and may yet be written to.
@@ -83,11 +92,7 @@ impl Iterator for FolderWalk {
                 Err(error) => {
                     self.current = None;
                     self.pass_over(number);
-                    let is_last = self.waiting.as_slice().is_empty();
-                    let unfinished =
-                        matches!(&error, ReadError::Damage(damage) if damage.kind == DamageKind::Unfinished);
-                    // The last frame of a living writer may be on its way.
-                    if !(is_last && unfinished) {
+                    if !self.is_unfinished_end(&error) {
                         return Some(Err(error));
                     }
                 }

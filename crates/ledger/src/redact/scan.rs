@@ -7,16 +7,28 @@ use std::borrow::Cow;
 
 use super::rules::{CompiledRules, MAXIMUM_DEPTH, Segment};
 
+/// How many times JSON inside a string inside JSON is looked into.
+const MAXIMUM_NESTING: usize = 3;
+
 /// Not JSON, or deeper than [`MAXIMUM_DEPTH`].
 #[derive(Debug)]
 pub(super) struct Unreadable;
 
 /// Takes the values out that `rules` name.
 pub(super) fn redact<'a>(json: &'a [u8], rules: &CompiledRules) -> Result<Cow<'a, [u8]>, Unreadable> {
+    redact_nested(json, rules, 0)
+}
+
+fn redact_nested<'a>(
+    json: &'a [u8],
+    rules: &CompiledRules,
+    nesting: usize,
+) -> Result<Cow<'a, [u8]>, Unreadable> {
     let mut scanner = Scanner {
         json,
         at: 0,
         rules,
+        nesting,
         levels: Vec::new(),
         out: Vec::new(),
         copied: 0,
@@ -35,6 +47,7 @@ struct Scanner<'a> {
     json: &'a [u8],
     at: usize,
     rules: &'a CompiledRules,
+    nesting: usize,
     levels: Vec<Level>,
     out: Vec<u8>,
     /// How much of the input is already in `out`; 0 as long as nothing was taken out.
@@ -76,7 +89,9 @@ impl Scanner<'_> {
             self.skip_space();
         }
         let matches_key = is_object && self.key()?;
-        let matches_path = !self.rules.paths.is_empty() && self.step_paths(is_object, index);
+        // Paths are of the body, not of a document quoted in it.
+        let has_paths = self.nesting == 0 && !self.rules.paths.is_empty();
+        let matches_path = has_paths && self.step_paths(is_object, index);
         if let Some(level) = self.levels.last_mut() {
             level.index += 1;
         }
@@ -139,6 +154,23 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// Looks into a string that seems to be JSON itself, as the text of a tool's result often is. If it is not, it is
+    /// text, and stays.
+    fn quoted_document(&mut self, start: usize) -> Result<(), Unreadable> {
+        if self.nesting >= MAXIMUM_NESTING {
+            return Ok(());
+        }
+        let quoted = self.json.get(start..self.at).ok_or(Unreadable)?;
+        let text: String = serde_json::from_slice(quoted).map_err(|_| Unreadable)?;
+        if let Ok(Cow::Owned(redacted)) = redact_nested(text.as_bytes(), self.rules, self.nesting + 1) {
+            let redacted = String::from_utf8(redacted).map_err(|_| Unreadable)?;
+            self.out.extend_from_slice(self.json.get(self.copied..start).ok_or(Unreadable)?);
+            serde_json::to_writer(&mut self.out, &redacted).map_err(|_| Unreadable)?;
+            self.copied = self.at;
+        }
+        Ok(())
+    }
+
     /// Passes a whole value without looking for anything in it.
     fn pass_over(&mut self) -> Result<(), Unreadable> {
         let rest = self.json.get(self.at..).ok_or(Unreadable)?;
@@ -156,7 +188,13 @@ impl Scanner<'_> {
     fn value(&mut self) -> Result<(), Unreadable> {
         self.skip_space();
         match self.peek() {
-            Some(b'"') => self.string().map(|_| ()),
+            Some(b'"') => {
+                let start = self.at;
+                let has_escapes = self.string()?;
+                let is_document = matches!(self.json.get(start + 1), Some(b'{' | b'['));
+                // Without an escaped quote there is no key in it.
+                if has_escapes && is_document { self.quoted_document(start) } else { Ok(()) }
+            }
             Some(opening @ (b'{' | b'[')) => {
                 if self.levels.len() >= MAXIMUM_DEPTH {
                     return Err(Unreadable);

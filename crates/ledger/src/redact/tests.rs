@@ -50,6 +50,19 @@ fn paths() {
 }
 
 #[test]
+fn documents_quoted_in_strings() {
+    let redactor = rules(&["pass"], &["/id"]);
+    check(&redactor, r#"{"text":"{\"pass\":\"s\",\"n\":1}"}"#, r#"{"text":"{\"pass\":\"X\",\"n\":1}"}"#);
+    check(
+        &redactor,
+        r#"["[{\"a\":\"{\\\"pass\\\":1}\"}]"]"#,
+        r#"["[{\"a\":\"{\\\"pass\\\":\\\"X\\\"}\"}]"]"#,
+    );
+    check(&redactor, r#"{"text":"{\"id\":1}"}"#, r#"{"text":"{\"id\":1}"}"#);
+    check(&redactor, r#"{"text":"{\"pass\" is no JSON"}"#, r#"{"text":"{\"pass\" is no JSON"}"#);
+}
+
+#[test]
 fn unreadable_bodies_are_not_kept() {
     let redactor = rules(&["key"], &[]);
     let unreadable = std::str::from_utf8(UNREADABLE).unwrap();

@@ -106,12 +106,19 @@ impl Store {
         first: CivilDay,
         last: CivilDay,
     ) -> Result<Vec<StatisticsRow>, StoreError> {
+        // Sums by month are a small part of the sums by day, and most questions are about whole months.
+        let months = if group_by == GroupBy::Day { None } else { whole_months(first, last) };
+        let (table, period, bounds) = match months {
+            Some(months) => ("month_sum", "month", months),
+            None => ("day_sum", "day", [first.0, last.0]),
+        };
         let key = match group_by {
             GroupBy::Caller => "(SELECT text FROM name WHERE id = x.caller)",
             GroupBy::Tool => "(SELECT text FROM name WHERE id = x.tool)",
             GroupBy::Server => "(SELECT text FROM name WHERE id = x.server)",
             GroupBy::Status => "x.status",
             GroupBy::Day => "s.day",
+            GroupBy::Month if months.is_some() => "s.month",
             GroupBy::Month => "s.day / 100",
         };
         let group = match group_by {
@@ -121,11 +128,11 @@ impl Store {
             _ => key,
         };
         let (conditions, mut values) = series_conditions(filter);
-        values.extend([Value::from(first.0), Value::from(last.0)]);
+        values.extend(bounds.map(Value::from));
         let sql = format!(
             "SELECT {key}, {SUMS}, sum(iif(x.status <> 1, s.calls, 0)) FROM series x
-             CROSS JOIN day_sum s ON s.series = x.id
-             WHERE {conditions} AND s.day BETWEEN ? AND ? GROUP BY {group} ORDER BY 1"
+             CROSS JOIN {table} s ON s.series = x.id
+             WHERE {conditions} AND s.{period} BETWEEN ? AND ? GROUP BY {group} ORDER BY 1"
         );
         self.pool.with(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
@@ -156,6 +163,11 @@ pub(crate) fn month_of_all_callers(
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map([month], |row| Ok((row.get(0)?, Sums::from_row(row, 1)?)))?;
     rows.collect()
+}
+
+/// The first and the last month, if the days from `first` to `last` are all of them.
+fn whole_months(first: CivilDay, last: CivilDay) -> Option<[i32; 2]> {
+    (first.0 % 100 == 1 && last.is_last_of_month()).then_some([first.month(), last.month()])
 }
 
 /// Conditions on `series x` for the parts of a filter that are given, and their values.

@@ -40,6 +40,10 @@ fn months_and_days_are_summed() {
     check(GroupBy::Month, Filter::default(), &[("202607", 300, 6), ("202608", 1, 0)]);
     check(GroupBy::Server, Filter::default(), &[("weather", 301, 6)]);
     check(GroupBy::Status, Filter::default(), &[("ok", 295, 0), ("denied", 6, 6)]);
+    // Part of a month is summed by days.
+    let part =
+        store.statistics(GroupBy::Month, &Filter::default(), first, CivilDay::new(2026, 7, 27)).unwrap();
+    assert!(part.is_empty());
     let denied_bob =
         Filter { caller: Some("bob".to_owned()), status: Some(Status::Denied), ..Filter::default() };
     check(GroupBy::Tool, denied_bob, &[("forecast", 2, 2)]);
