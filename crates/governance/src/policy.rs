@@ -1,6 +1,7 @@
 //! A compiled policy: immutable, shared by all threads, replaced as a whole when the rules change.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::compile::Compiled;
@@ -27,6 +28,7 @@ struct Classes {
     by_rules: HashMap<Box<[RuleNumber]>, Arc<RuleClass>>,
     by_visibility: HashMap<VisibilityKey, VisibilityClass>,
     last_visibility: u64,
+    remembered_grants: Arc<AtomicUsize>,
 }
 
 impl Policy {
@@ -94,7 +96,7 @@ impl Classes {
         if self.by_rules.len() >= MAX_CLASSES {
             self.by_rules.clear();
         }
-        let class = Arc::new(RuleClass::new(numbers.clone()));
+        let class = Arc::new(RuleClass::new(numbers.clone(), Arc::clone(&self.remembered_grants)));
         self.by_rules.insert(numbers, Arc::clone(&class));
         class
     }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::condition::Condition;
@@ -14,8 +15,11 @@ use crate::index::RuleNumber;
 use crate::policy::Policy;
 use crate::subject::{Kind, Subject};
 
-/// How many things a class remembers. Addresses of resources come from outside, so there must be an end.
-const MAX_GRANTS: usize = 32_768;
+/// How many things one class remembers. Addresses of resources come from outside, so there must be an end.
+const MAX_GRANTS_OF_CLASS: usize = 32_768;
+
+/// How many things all classes of a policy remember together. Beyond this a class that meets a new thing forgets its others.
+const MAX_GRANTS: usize = 262_144;
 
 /// A caller under a policy.
 #[derive(Clone)]
@@ -50,6 +54,8 @@ pub(crate) struct VisibilityKey {
 pub(crate) struct RuleClass {
     numbers: Box<[RuleNumber]>,
     grants: RwLock<Grants>,
+    /// How many grants all classes of the policy remember.
+    remembered: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
@@ -143,8 +149,8 @@ impl VisibilityKey {
 }
 
 impl RuleClass {
-    pub(crate) fn new(numbers: Box<[RuleNumber]>) -> RuleClass {
-        RuleClass { numbers, grants: RwLock::default() }
+    pub(crate) fn new(numbers: Box<[RuleNumber]>, remembered: Arc<AtomicUsize>) -> RuleClass {
+        RuleClass { numbers, grants: RwLock::default(), remembered }
     }
 
     fn known(&self, subject: &Subject<'_>) -> Option<Arc<Grant>> {
@@ -154,13 +160,23 @@ impl RuleClass {
 
     fn remember(&self, subject: &Subject<'_>, grant: Arc<Grant>) {
         let mut grants = self.grants.write().unwrap_or_else(PoisonError::into_inner);
-        if grants.count >= MAX_GRANTS {
+        let crowded = self.remembered.load(Ordering::Relaxed) >= MAX_GRANTS;
+        if crowded || grants.count >= MAX_GRANTS_OF_CLASS {
+            self.remembered.fetch_sub(grants.count, Ordering::Relaxed);
             *grants = Grants::default();
         }
         let by_name = grants.of_kind_mut(subject.kind).entry(subject.server.into()).or_default();
         if by_name.insert(subject.name.into(), grant).is_none() {
             grants.count += 1;
+            self.remembered.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+impl Drop for RuleClass {
+    fn drop(&mut self) {
+        let grants = self.grants.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.remembered.fetch_sub(grants.count, Ordering::Relaxed);
     }
 }
 
@@ -179,5 +195,39 @@ impl Grants {
             Kind::Resource => &mut self.resources,
             Kind::Prompt => &mut self.prompts,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{Effect, Rule, Rules, What, Who};
+
+    fn own_rule(caller: &str) -> Rule {
+        let who = Who { callers: vec![caller.to_owned()], groups: vec![] };
+        Rule { id: None, effect: Effect::Deny, who, what: What::default(), actions: vec![], when: None }
+    }
+
+    #[test]
+    fn memory_of_things_has_an_end() {
+        let mut rules = Rules::default();
+        rules.policy.rules = (0..10).map(|number| own_rule(&number.to_string())).collect();
+        let (policy, _) = Policy::compile(&rules, 1);
+        let standings: Vec<Standing> =
+            (0..10).map(|number| policy.standing(number.to_string().into(), Arc::default())).collect();
+        let remembered = Arc::clone(&standings[0].class.remembered);
+        for address in 0..MAX_GRANTS_OF_CLASS + 10 {
+            let address = format!("file:///{address}");
+            for standing in &standings {
+                standing.grant(&Subject::resource("s", &address));
+            }
+        }
+        let counts: Vec<usize> =
+            standings.iter().map(|standing| standing.class.grants.read().unwrap().count).collect();
+        assert!(counts.iter().all(|count| *count <= MAX_GRANTS_OF_CLASS), "{counts:?}");
+        assert!(counts.iter().sum::<usize>() <= MAX_GRANTS + standings.len(), "{counts:?}");
+        assert_eq!(remembered.load(Ordering::Relaxed), counts.iter().sum::<usize>());
+        drop((standings, policy));
+        assert_eq!(remembered.load(Ordering::Relaxed), 0);
     }
 }
