@@ -32,7 +32,7 @@ pub use self::approval::ApprovalNeeded;
 pub use self::compile::RuleProblem;
 pub use self::decision::{Decision, Verdict};
 pub use self::explain::{Explanation, StageOutcome, StageReport, explain};
-pub use self::meters::{Meters, PastUse, Remaining, Reservation};
+pub use self::meters::{Meters, PastUse, Remaining};
 pub use self::narrowing::{Narrowing, NarrowingError};
 pub use self::pattern::PatternError;
 pub use self::permit::{Admitted, ArgumentCheck, Outcome, Permitted, Request, Terms, Waiting, admit};
