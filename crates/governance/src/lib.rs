@@ -16,6 +16,7 @@ mod entry;
 mod explain;
 mod grant;
 mod index;
+mod memory;
 mod meters;
 mod narrowing;
 mod pattern;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::compile::Compiled;
 use crate::entry::Entry;
 use crate::index::RuleNumber;
+use crate::memory::{Memory, ThingRules};
 use crate::rules::DefaultEffect;
 use crate::standing::{RuleClass, Standing, VisibilityClass, VisibilityKey};
 use crate::subject::{Kind, Subject};
@@ -14,12 +15,16 @@ use crate::subject::{Kind, Subject};
 /// How many classes are remembered. Beyond this the memory is emptied: only sharing is lost, nothing else.
 const MAX_CLASSES: usize = 65_536;
 
+/// How many things are remembered with the rules about them.
+const MAX_THINGS: usize = 65_536;
+
 /// The rules, ready to decide.
 #[derive(Debug)]
 pub struct Policy {
     rules: Compiled,
     revision: u64,
     classes: Mutex<Classes>,
+    things: Memory<ThingRules>,
 }
 
 /// Classes that have been met. Touched when a caller arrives, never by a call.
@@ -33,7 +38,7 @@ struct Classes {
 
 impl Policy {
     pub(crate) fn new(rules: Compiled, revision: u64) -> Policy {
-        Policy { rules, revision, classes: Mutex::default() }
+        Policy { rules, revision, classes: Mutex::default(), things: Memory::with_capacity(MAX_THINGS) }
     }
 
     /// The name of this state of the rules.
@@ -60,6 +65,18 @@ impl Policy {
 
     pub(crate) fn entry(&self, number: RuleNumber) -> Option<&Entry> {
         self.rules.entries.get(number as usize)
+    }
+
+    /// The rules about the thing, whomever they cover; from memory where possible.
+    pub(crate) fn rules_about(&self, subject: &Subject<'_>) -> Arc<ThingRules> {
+        self.things.recall(subject, || {
+            let candidates = self.rules.what.candidates(subject).into_iter().flatten().copied();
+            let covers =
+                |number: &RuleNumber| self.entry(*number).is_some_and(|entry| entry.what.covers(subject));
+            let mut numbers: Vec<RuleNumber> = candidates.filter(covers).collect();
+            numbers.sort_unstable();
+            ThingRules::new(numbers.into())
+        })
     }
 
     /// The rules among `covering` that are about the thing, in the order of the file. Looks through the shorter of the two: the

@@ -3,7 +3,6 @@
 //! Callers that the same rules cover share one [`RuleClass`] with everything that has been worked out for it, so ten thousand
 //! callers under the same rules cost as much as one.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,8 +11,9 @@ use crate::condition::Condition;
 use crate::entry::Clause;
 use crate::grant::Grant;
 use crate::index::RuleNumber;
+use crate::memory::Things;
 use crate::policy::Policy;
-use crate::subject::{Kind, Subject};
+use crate::subject::Subject;
 
 /// How many things one class remembers. Addresses of resources come from outside, so there must be an end.
 const MAX_GRANTS_OF_CLASS: usize = 32_768;
@@ -53,20 +53,10 @@ pub(crate) struct VisibilityKey {
 #[derive(Debug)]
 pub(crate) struct RuleClass {
     numbers: Box<[RuleNumber]>,
-    grants: RwLock<Grants>,
+    grants: RwLock<Things<Grant>>,
     /// How many grants all classes of the policy remember.
     remembered: Arc<AtomicUsize>,
 }
-
-#[derive(Debug, Default)]
-struct Grants {
-    count: usize,
-    tools: HashMap<Box<str>, ByName>,
-    resources: HashMap<Box<str>, ByName>,
-    prompts: HashMap<Box<str>, ByName>,
-}
-
-type ByName = HashMap<Box<str>, Arc<Grant>>;
 
 impl Standing {
     pub(crate) fn new(
@@ -101,6 +91,11 @@ impl Standing {
 
     /// What the rules grant for one thing, from memory where possible.
     pub(crate) fn grant(&self, subject: &Subject<'_>) -> Arc<Grant> {
+        let compile = |numbers: &[RuleNumber]| Grant::compile(&self.policy, numbers, subject);
+        let rules = self.policy.rules_about(subject);
+        if let Some(shared) = rules.shared_grant(&self.class.numbers, compile) {
+            return shared;
+        }
         if let Some(known) = self.class.known(subject) {
             return known;
         }
@@ -155,19 +150,17 @@ impl RuleClass {
 
     fn known(&self, subject: &Subject<'_>) -> Option<Arc<Grant>> {
         let grants = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-        grants.of_kind(subject.kind).get(subject.server)?.get(subject.name).cloned()
+        grants.get(subject)
     }
 
     fn remember(&self, subject: &Subject<'_>, grant: Arc<Grant>) {
         let mut grants = self.grants.write().unwrap_or_else(PoisonError::into_inner);
         let crowded = self.remembered.load(Ordering::Relaxed) >= MAX_GRANTS;
-        if crowded || grants.count >= MAX_GRANTS_OF_CLASS {
-            self.remembered.fetch_sub(grants.count, Ordering::Relaxed);
-            *grants = Grants::default();
+        if crowded || grants.len() >= MAX_GRANTS_OF_CLASS {
+            self.remembered.fetch_sub(grants.len(), Ordering::Relaxed);
+            *grants = Things::default();
         }
-        let by_name = grants.of_kind_mut(subject.kind).entry(subject.server.into()).or_default();
-        if by_name.insert(subject.name.into(), grant).is_none() {
-            grants.count += 1;
+        if grants.insert(subject, grant) {
             self.remembered.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -176,25 +169,7 @@ impl RuleClass {
 impl Drop for RuleClass {
     fn drop(&mut self) {
         let grants = self.grants.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.remembered.fetch_sub(grants.count, Ordering::Relaxed);
-    }
-}
-
-impl Grants {
-    fn of_kind(&self, kind: Kind) -> &HashMap<Box<str>, ByName> {
-        match kind {
-            Kind::Tool => &self.tools,
-            Kind::Resource => &self.resources,
-            Kind::Prompt => &self.prompts,
-        }
-    }
-
-    fn of_kind_mut(&mut self, kind: Kind) -> &mut HashMap<Box<str>, ByName> {
-        match kind {
-            Kind::Tool => &mut self.tools,
-            Kind::Resource => &mut self.resources,
-            Kind::Prompt => &mut self.prompts,
-        }
+        self.remembered.fetch_sub(grants.len(), Ordering::Relaxed);
     }
 }
 
@@ -211,7 +186,8 @@ mod tests {
     #[test]
     fn memory_of_things_has_an_end() {
         let mut rules = Rules::default();
-        rules.policy.rules = (0..10).map(|number| own_rule(&number.to_string())).collect();
+        // So many rules about everything that classes remember for themselves.
+        rules.policy.rules = (0..40).map(|number| own_rule(&number.to_string())).collect();
         let (policy, _) = Policy::compile(&rules, 1);
         let standings: Vec<Standing> =
             (0..10).map(|number| policy.standing(number.to_string().into(), Arc::default())).collect();
@@ -223,7 +199,7 @@ mod tests {
             }
         }
         let counts: Vec<usize> =
-            standings.iter().map(|standing| standing.class.grants.read().unwrap().count).collect();
+            standings.iter().map(|standing| standing.class.grants.read().unwrap().len()).collect();
         assert!(counts.iter().all(|count| *count <= MAX_GRANTS_OF_CLASS), "{counts:?}");
         assert!(counts.iter().sum::<usize>() <= MAX_GRANTS + standings.len(), "{counts:?}");
         assert_eq!(remembered.load(Ordering::Relaxed), counts.iter().sum::<usize>());
