@@ -24,14 +24,15 @@ const MAX_COMBINATIONS: usize = 64;
 /// The rules about one thing, whomever they cover.
 #[derive(Debug)]
 pub(crate) struct ThingRules {
-    numbers: Box<[RuleNumber]>,
+    everyone: Vec<RuleNumber>,
+    selected: Vec<RuleNumber>,
     grants: RwLock<Vec<Combination>>,
 }
 
-/// The rules about the thing that cover some caller, and what they grant.
+/// The rules about the thing that single out some callers, and what they grant together with the rules for everyone.
 #[derive(Debug)]
 struct Combination {
-    numbers: Box<[RuleNumber]>,
+    selected: Vec<RuleNumber>,
     grant: Arc<Grant>,
 }
 
@@ -55,34 +56,43 @@ pub(crate) struct Things<T> {
 type ByName<T> = HashMap<Box<str>, Arc<T>>;
 
 impl ThingRules {
-    pub(crate) fn new(numbers: Box<[RuleNumber]>) -> ThingRules {
-        ThingRules { numbers, grants: RwLock::default() }
+    /// Rules that cover everyone, and rules that single out some callers.
+    pub(crate) fn new(everyone: Vec<RuleNumber>, selected: Vec<RuleNumber>) -> ThingRules {
+        ThingRules { everyone, selected, grants: RwLock::default() }
     }
 
-    /// The grant for callers that `covering` covers, shared with all for whom the same rules about this thing count. `None` if there
-    /// are too many rules about it to compare them at every call.
+    /// The rules that count for callers whom the rules `singling_out` single out, in the order of the file.
+    pub(crate) fn counting(&self, singling_out: &[RuleNumber]) -> Vec<RuleNumber> {
+        let mut numbers = self.everyone.clone();
+        numbers.extend(self.selected.iter().filter(|number| singling_out.binary_search(number).is_ok()));
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The grant for callers whom the rules `singling_out` single out, shared with all for whom the same rules about this thing count.
+    /// `None` if there are too many rules about it to compare them at every call.
     pub(crate) fn shared_grant(
         &self,
-        covering: &[RuleNumber],
+        singling_out: &[RuleNumber],
         compile: impl FnOnce(&[RuleNumber]) -> Grant,
     ) -> Option<Arc<Grant>> {
-        if self.numbers.len() > MAX_SHARED_RULES {
+        if self.selected.len() > MAX_SHARED_RULES {
             return None;
         }
-        let counting = |number: &&RuleNumber| covering.binary_search(number).is_ok();
+        let counts = |number: &&RuleNumber| singling_out.binary_search(number).is_ok();
         let grants = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-        let same = |known: &&Combination| self.numbers.iter().filter(counting).eq(&known.numbers);
+        let same = |known: &&Combination| self.selected.iter().filter(counts).eq(&known.selected);
         if let Some(known) = grants.iter().find(same) {
             return Some(Arc::clone(&known.grant));
         }
         drop(grants);
-        let numbers: Box<[RuleNumber]> = self.numbers.iter().filter(counting).copied().collect();
-        let grant = Arc::new(compile(&numbers));
+        let selected = self.selected.iter().filter(counts).copied().collect();
+        let grant = Arc::new(compile(&self.counting(singling_out)));
         let mut grants = self.grants.write().unwrap_or_else(PoisonError::into_inner);
         if grants.len() >= MAX_COMBINATIONS {
             grants.clear();
         }
-        grants.push(Combination { numbers, grant: Arc::clone(&grant) });
+        grants.push(Combination { selected, grant: Arc::clone(&grant) });
         Some(grant)
     }
 }

@@ -25,6 +25,7 @@ pub struct Policy {
     revision: u64,
     classes: Mutex<Classes>,
     things: Memory<ThingRules>,
+    tells_everyone_apart_in_lists: bool,
 }
 
 /// Classes that have been met. Touched when a caller arrives, never by a call.
@@ -38,7 +39,14 @@ struct Classes {
 
 impl Policy {
     pub(crate) fn new(rules: Compiled, revision: u64) -> Policy {
-        Policy { rules, revision, classes: Mutex::default(), things: Memory::with_capacity(MAX_THINGS) }
+        let for_everyone = rules.entries.iter().filter(|entry| entry.who.covers_everyone());
+        Policy {
+            revision,
+            classes: Mutex::default(),
+            things: Memory::with_capacity(MAX_THINGS),
+            tells_everyone_apart_in_lists: for_everyone.into_iter().any(Entry::tells_callers_apart_in_lists),
+            rules,
+        }
     }
 
     /// The name of this state of the rules.
@@ -50,7 +58,7 @@ impl Policy {
     /// the same, for instance with the caller's connection.
     pub fn standing(self: &Arc<Policy>, caller: Arc<str>, groups: Arc<[Arc<str>]>) -> Standing {
         let covers = |number| self.entry(number).is_some_and(|entry| entry.who.covers(&caller, &groups));
-        let numbers = self.rules.who.covering(&caller, &groups, covers);
+        let numbers = self.rules.who.singling_out(&caller, &groups, covers);
         let key = VisibilityKey::new(self, &numbers, &caller, &groups);
         let mut classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
         let class = classes.of_rules(numbers);
@@ -75,26 +83,21 @@ impl Policy {
                 |number: &RuleNumber| self.entry(*number).is_some_and(|entry| entry.what.covers(subject));
             let mut numbers: Vec<RuleNumber> = candidates.filter(covers).collect();
             numbers.sort_unstable();
-            ThingRules::new(numbers.into())
+            let for_everyone =
+                |number: &RuleNumber| self.entry(*number).is_some_and(|entry| entry.who.covers_everyone());
+            let (everyone, selected) = numbers.into_iter().partition(for_everyone);
+            ThingRules::new(everyone, selected)
         })
     }
 
-    /// The rules among `covering` that are about the thing, in the order of the file. Looks through the shorter of the two: the
-    /// rules that cover the caller, or those that can be about the thing.
-    pub(crate) fn about(&self, subject: &Subject<'_>, covering: &[RuleNumber]) -> Vec<(RuleNumber, &Entry)> {
-        let is_about = |number: &RuleNumber| {
-            let entry = self.entry(*number)?;
-            entry.what.covers(subject).then_some((*number, entry))
-        };
-        let candidates = self.rules.what.candidates(subject);
-        if covering.len() <= candidates.iter().map(|list| list.len()).sum() {
-            return covering.iter().filter_map(is_about).collect();
-        }
-        let candidates = candidates.into_iter().flatten();
-        let mut found: Vec<_> =
-            candidates.filter(|number| covering.binary_search(number).is_ok()).filter_map(is_about).collect();
-        found.sort_unstable_by_key(|(number, _)| *number);
-        found
+    /// Rules by their numbers.
+    pub(crate) fn entries<'a>(&'a self, numbers: &[RuleNumber]) -> Vec<(RuleNumber, &'a Entry)> {
+        numbers.iter().filter_map(|number| Some((*number, self.entry(*number)?))).collect()
+    }
+
+    /// Whether a rule for everyone may show different lists to different callers.
+    pub(crate) fn tells_everyone_apart_in_lists(&self) -> bool {
+        self.tells_everyone_apart_in_lists
     }
 
     /// Whether the server may offer the thing to anyone. Servers without a list of allowed tools may offer all they have.

@@ -7,8 +7,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::condition::Condition;
-use crate::entry::Clause;
 use crate::grant::Grant;
 use crate::index::RuleNumber;
 use crate::memory::Things;
@@ -49,7 +47,7 @@ pub(crate) struct VisibilityKey {
     groups: Option<Arc<[Arc<str>]>>,
 }
 
-/// The rules that cover a caller, and what they grant.
+/// The rules that single out a caller, and what they grant together with the rules for everyone.
 #[derive(Debug)]
 pub(crate) struct RuleClass {
     numbers: Box<[RuleNumber]>,
@@ -99,7 +97,7 @@ impl Standing {
         if let Some(known) = self.class.known(subject) {
             return known;
         }
-        let grant = Arc::new(Grant::compile(&self.policy, &self.class.numbers, subject));
+        let grant = Arc::new(compile(&rules.counting(&self.class.numbers)));
         self.class.remember(subject, Arc::clone(&grant));
         grant
     }
@@ -122,19 +120,11 @@ impl VisibilityKey {
         caller: &Arc<str>,
         groups: &Arc<[Arc<str>]>,
     ) -> VisibilityKey {
-        let mut looks_at_caller = false;
-        let mut concerns_lists = |number: &RuleNumber| {
-            let Some(entry) = policy.entry(*number) else { return false };
-            let condition = match &entry.clause {
-                Clause::Permission(permission) if !permission.shapes_lists() => return false,
-                Clause::Permission(permission) => permission.condition.as_ref(),
-                // Shown with each tool, whatever its condition.
-                Clause::Approval(_) | Clause::Price(_) | Clause::Quota(_) => None,
-            };
-            looks_at_caller |= condition.is_some_and(Condition::needs_caller);
-            true
-        };
-        let rules = covering.iter().copied().filter(|number| concerns_lists(number)).collect();
+        let entries = || covering.iter().filter_map(|number| Some((number, policy.entry(*number)?)));
+        let looks_at_caller = policy.tells_everyone_apart_in_lists()
+            || entries().any(|(_, entry)| entry.tells_callers_apart_in_lists());
+        let rules =
+            entries().filter(|(_, entry)| entry.concerns_lists()).map(|(number, _)| *number).collect();
         VisibilityKey {
             rules,
             caller: looks_at_caller.then(|| Arc::clone(caller)),
