@@ -1,0 +1,11 @@
+//! Connections against servers that do what servers do: answer, ask, misbehave, die.
+
+mod eras;
+mod http_script;
+mod over_http;
+mod over_sse;
+mod over_stdio;
+mod process_tree;
+mod rig;
+mod subscriptions;
+mod supervision;
