@@ -148,6 +148,14 @@ impl Script {
                 say(&json!({"jsonrpc": "2.0", "id": "question", "method": "elicitation/create",
                             "params": {"message": "really?"}}));
             }
+            "take back" => {
+                say(
+                    &json!({"jsonrpc": "2.0", "id": "question", "method": "elicitation/create", "params": {}}),
+                );
+                say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": {"requestId": "question"}}));
+                result(id, &done);
+            }
             "ping" => {
                 self.asking = Some(id.clone());
                 say(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));

@@ -279,3 +279,31 @@ async fn a_server_that_is_not_there_is_down_and_comes_back() {
     let gone = rig.tool("x").await.unwrap_err();
     assert!(matches!(gone, CallError::Unavailable { .. } | CallError::Broken { .. }), "{gone}");
 }
+
+#[tokio::test]
+async fn a_session_refused_with_400_is_a_forgotten_one_too() {
+    let calls = AtomicUsize::new(0);
+    let script = HttpScript::start(move |seen: &Seen| match seen.rpc() {
+        "tools/call" if calls.fetch_add(1, Ordering::SeqCst) == 0 => {
+            Said::Text(400, "Bad Request: No valid session ID provided")
+        }
+        _ => legacy("s", echo)(seen),
+    })
+    .await;
+    let rig = Rig::start(spec(http(&script.url)));
+    assert_eq!(rig.tool("x").await.unwrap()["name"], "x");
+    assert_eq!(script.count(|seen| seen.rpc() == "initialize"), 2);
+}
+
+#[tokio::test]
+async fn a_server_whose_stream_fails_is_degraded_but_called() {
+    let script = HttpScript::start(|seen: &Seen| match seen.method.as_str() {
+        "GET" => Said::Text(500, "no stream today"),
+        _ => legacy("s", echo)(seen),
+    })
+    .await;
+    let mut rig = Rig::start(spec(http(&script.url)));
+    let status = rig.until(State::Degraded).await;
+    assert!(status.cause.unwrap().contains("no stream today"));
+    assert_eq!(rig.tool("x").await.unwrap()["name"], "x");
+}

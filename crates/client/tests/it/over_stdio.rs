@@ -126,6 +126,17 @@ async fn a_question_dropped_by_the_client_is_answered_with_an_error() {
 }
 
 #[tokio::test]
+async fn a_question_taken_back_needs_no_answer() {
+    let rig = Rig::scripted("legacy");
+    let outbox = Arc::new(Outbox::default());
+    rig.call_with(call("take back", caller(1)), &outbox).await.unwrap();
+    let Some(Event::Ask(mut question)) = outbox.take() else { panic!("no question") };
+    question.answer.closed().await;
+    let seen = rig.tool("seen").await.unwrap();
+    assert_eq!(seen["seen"].as_array().unwrap().len(), 1, "only that we are initialized: {seen}");
+}
+
+#[tokio::test]
 async fn a_ping_is_answered_by_us() {
     let rig = Rig::scripted("legacy");
     assert_eq!(rig.tool("ping").await.unwrap(), json!({"answered": {}}));
