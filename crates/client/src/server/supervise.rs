@@ -49,7 +49,10 @@ async fn live(shared: &Arc<Shared>) {
                 () = shared.stop.cancelled() => return,
             }
         }
-        shared.set(State::Connecting, None, None);
+        // A server that is down stays so while it is tried again: calls fail at once, and since when is kept.
+        if shared.board.status().state != State::Down {
+            shared.set(State::Connecting, None, None);
+        }
         let connected = tokio::select! {
             connected = shared.connect() => connected,
             () = shared.stop.cancelled() => return,

@@ -24,7 +24,7 @@ async fn a_child_that_exits_fails_its_calls_with_its_last_words_and_is_restarted
 async fn a_child_that_fails_at_once_is_down_with_its_last_words() {
     let mut rig = Rig::scripted("fails");
     let status = rig.until(State::Down).await;
-    let cause = status.cause.unwrap();
+    let cause = status.cause.clone().unwrap();
     assert!(cause.contains("status 3") && cause.contains("cannot find the configuration"), "{cause}");
     let error = rig.tool("echo").await.unwrap_err();
     let CallError::Unavailable { state, retry_after, .. } = error else { panic!("{error}") };
@@ -33,6 +33,7 @@ async fn a_child_that_fails_at_once_is_down_with_its_last_words() {
     // The waits grow.
     let second = rig.until(State::Down).await;
     assert!(second.retry_after.unwrap() > retry_after.unwrap());
+    assert_eq!(second.since, status.since, "it has been down all the time");
 }
 
 #[tokio::test]
