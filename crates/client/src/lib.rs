@@ -4,6 +4,8 @@
 //! in which state it is. [`Server::call`] sends a client's request and gives back the server's answer; what the server
 //! says in between (progress, logs, questions) goes into the call's [`Outbox`]. What concerns no call (a changed list,
 //! an updated resource, a new state) is told as [`News`].
+//!
+//! `examples/list_tools.rs` is the whole of it in one page.
 
 mod backoff;
 mod board;
@@ -23,9 +25,9 @@ pub mod server;
 pub mod spec;
 pub mod status;
 
-pub use call::{Call, CallError, Caller};
+pub use call::{Answer, Call, CallError, Caller};
 pub use news::{News, What};
 pub use outbox::{Event, Outbox, Question, Reply};
 pub use server::Server;
 pub use spec::{ServerSpec, Transport};
-pub use status::{State, Status};
+pub use status::{Greeting, State, Status};
