@@ -40,6 +40,8 @@ pub struct Member {
     settled: AtomicBool,
     /// Which lists shall be fetched again, a bit for each kind.
     stale: AtomicU8,
+    /// Which lists the server itself said have changed since clients were last told.
+    told: AtomicU8,
     refresh: Notify,
     stop: CancellationToken,
 }
@@ -115,6 +117,7 @@ impl Fleet {
             listing: ArcSwapOption::from_pointee(listing),
             desired,
             stale: AtomicU8::new(0),
+            told: AtomicU8::new(0),
             refresh: Notify::new(),
             stop: CancellationToken::new(),
         }
@@ -164,9 +167,16 @@ impl Fleet {
 }
 
 impl Member {
+    /// The server says that lists have changed: they are fetched again, and clients are told even if they find no
+    /// difference.
+    pub fn changed(&self, kinds: &[Kind]) {
+        self.told.fetch_or(bits(kinds), Ordering::AcqRel);
+        self.make_stale(kinds);
+    }
+
     /// Asks for a list to be fetched again.
     pub fn make_stale(&self, kinds: &[Kind]) {
-        let bits = kinds.iter().fold(0, |bits, kind| bits | 1 << kind.index());
+        let bits = bits(kinds);
         self.stale.fetch_or(bits, Ordering::AcqRel);
         self.refresh.notify_one();
     }
@@ -181,8 +191,21 @@ impl Member {
         matches!(self.server.status().state, State::Ready | State::Degraded)
     }
 
-    fn take_stale(&self) -> Vec<Kind> {
-        let bits = self.stale.swap(0, Ordering::AcqRel);
-        Kind::ALL.into_iter().filter(|kind| bits & (1 << kind.index()) != 0).collect()
+    /// The lists that clients must be told of.
+    pub fn take_told(&self) -> Vec<Kind> {
+        kinds(self.told.swap(0, Ordering::AcqRel))
     }
+
+    fn take_stale(&self) -> Vec<Kind> {
+        kinds(self.stale.swap(0, Ordering::AcqRel))
+    }
+}
+
+/// A set of kinds as bits, and back.
+fn bits(kinds: &[Kind]) -> u8 {
+    kinds.iter().fold(0, |bits, kind| bits | 1 << kind.index())
+}
+
+fn kinds(bits: u8) -> Vec<Kind> {
+    Kind::ALL.into_iter().filter(|kind| bits & (1 << kind.index()) != 0).collect()
 }
