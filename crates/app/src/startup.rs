@@ -28,9 +28,8 @@ pub(crate) enum StartError {
     Seal(#[from] SealError),
 }
 
-/// A gateway as the configuration wants it.
-pub(crate) fn start(config: &Config) -> Result<Arc<Gateway>, StartError> {
-    let state_dir = config.state_dir.clone().or_else(files::usual_state_dir);
+/// A gateway as the configuration wants it, which remembers in `state_dir`, or nothing without one.
+pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<Gateway>, StartError> {
     let key = match &state_dir {
         Some(folder) => key::kept(folder)?,
         None => toolgate_gateway::seal::Seal::new_key()?,
@@ -56,6 +55,11 @@ pub(crate) fn start(config: &Config) -> Result<Arc<Gateway>, StartError> {
         state_dir,
         key,
     })?;
-    gateway.apply(desired::servers(config));
+    apply(&gateway, config);
     Ok(gateway)
+}
+
+/// Puts into effect what can change while the gateway runs: at the start, and at each reload.
+pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) {
+    gateway.apply(desired::servers(config));
 }
