@@ -115,19 +115,26 @@ async function runClient() {
 
 async function scoreDirect(era, suite) {
   const { program, url } = await startUpstream(era);
-  const scores = await scoreServer(ROOT, suite, url, values.scenario);
-  await program.stop();
-  return scores;
+  try {
+    return await scoreServer(ROOT, suite, url, values.scenario);
+  } finally {
+    await program.stop();
+  }
 }
 
 async function scoreThroughGateway(era, transport, suite) {
   const upstream = transport === 'http' ? await startUpstream(era) : undefined;
-  const target = upstream?.url ?? `${NODE} upstream.mjs stdio --era ${era}`;
-  const gateway = await startGateway(toolgate, { up: target }, { cwd: ROOT });
-  const scores = await scoreServer(ROOT, suite, gateway.url, values.scenario);
-  await gateway.program.stop();
-  await upstream?.program.stop();
-  return scores;
+  let gateway;
+  try {
+    const target = upstream?.url ?? `${NODE} upstream.mjs stdio --era ${era}`;
+    gateway = await startGateway(toolgate, { up: target }, { cwd: ROOT });
+    return await scoreServer(ROOT, suite, gateway.url, values.scenario);
+  } finally {
+    await gateway?.program.stop();
+    await upstream?.program.stop();
+    // Whoever looks at a single scenario wants to know what the gateway had to say.
+    if (values.scenario && gateway) console.log(`--- the gateway's last lines\n${gateway.program.tail}`);
+  }
 }
 
 async function startUpstream(era) {

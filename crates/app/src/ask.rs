@@ -46,7 +46,7 @@ pub(crate) async fn ask(gateway: &Arc<Gateway>, method: &str, params: Value) -> 
             match passage.next().await {
                 // Progress and logs: nobody here looks at them.
                 Piece::Message(_) => {}
-                Piece::Last(answer, _) => return read(&answer),
+                Piece::Last(last) => return read(&last.bytes),
                 Piece::Cancelled => return Err(ErrorAnswer::refused("the request was cancelled")),
             }
         },

@@ -107,10 +107,12 @@ impl Connection {
     }
 
     /// A gateway in this process. It remembers nothing and starts every server at once, so what it lists is what the
-    /// servers list now.
+    /// servers list now. What is called through it is recorded all the same.
     pub(crate) fn own(loaded: &Loaded) -> Result<Self, Failure> {
         let mut config = loaded.config.clone();
         config.servers.values_mut().for_each(|server| server.start = StartMode::Eager);
+        config.ledger.dir =
+            config.ledger.dir.or_else(|| Some(files::state_dir(&loaded.config)?.join("ledger")));
         let gateway = startup::start(&config, None).map_err(|error| Failure::failed(error.to_string()))?;
         Ok(Connection::Own(gateway))
     }

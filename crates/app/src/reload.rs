@@ -120,7 +120,9 @@ impl Keeper {
             std::mem::take(&mut difference.settings).into_iter().partition(|path| is_read_once(path));
         difference.settings = at_once;
         difference.needs_restart.extend::<Vec<String>>(once);
-        startup::apply(&self.gateway, &loaded.config);
+        if let Err(error) = startup::apply(&self.gateway, &loaded.config) {
+            return Err(self.keep(error.to_string()));
+        }
         logs::set_level(loaded.config.log.level);
         self.gateway.reload_problem.store(None);
         self.current = loaded.config;

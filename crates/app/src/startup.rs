@@ -1,8 +1,11 @@
 //! From a configuration to a running gateway.
 
+pub(crate) mod callers;
 pub(crate) mod desired;
 pub(crate) mod files;
+pub(crate) mod gate;
 pub(crate) mod key;
+pub(crate) mod rules;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +27,14 @@ pub(crate) enum StartError {
     Listen { address: String, cause: std::io::Error },
     #[error("the key of sessions in {} cannot be used: {cause}", path.display())]
     Key { path: PathBuf, cause: std::io::Error },
+    #[error("the keys of token issuers in {} cannot be used: {cause}", path.display())]
+    Jwks { path: PathBuf, cause: String },
+    #[error(transparent)]
+    Keys(#[from] toolgate_identity::KeyFileError),
+    #[error(transparent)]
+    Ledger(#[from] toolgate_ledger::OpenError),
+    #[error(transparent)]
+    Redaction(#[from] toolgate_ledger::redact::RuleError),
     #[error(transparent)]
     Seal(#[from] SealError),
 }
@@ -38,7 +49,9 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     let loopback = listen.host == "localhost"
         || listen.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     let origins = listen.allowed_origins.iter().chain(&listen.cors.allowed_origins).cloned().collect();
-    let gateway = Gateway::start(Settings {
+    let gate = gate::open(config, state_dir.as_deref())?;
+    let door = callers::door(config, state_dir.as_deref())?;
+    let settings = Settings {
         origins: Origins {
             loopback_only: loopback || !listen.allowed_hosts.is_empty(),
             hosts: listen.allowed_hosts.clone(),
@@ -51,15 +64,23 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         },
         max_body_bytes: listen.max_body_bytes,
         max_sessions: config.runtime.max_sessions,
+        progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
         state_dir,
         key,
-    })?;
-    apply(&gateway, config);
+    };
+    let gateway = Gateway::start(settings, gate)?;
+    gateway.door.store(Arc::new(Box::new(door)));
+    gateway.apply(desired::servers(config));
     Ok(gateway)
 }
 
-/// Puts into effect what can change while the gateway runs: at the start, and at each reload.
-pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) {
+/// Puts a new configuration into effect, as far as it can change while the gateway runs. Everything that can fail comes
+/// first, so that a failure changes nothing; the rules come before the servers, so that nothing new is seen without them.
+pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), StartError> {
+    let door = callers::door(config, gateway.settings.state_dir.as_deref())?;
+    gateway.door.store(Arc::new(Box::new(door)));
+    gateway.gate.set_policy(gate::policy(config));
     gateway.apply(desired::servers(config));
+    Ok(())
 }

@@ -5,9 +5,20 @@
 //! says in between (progress, logs, questions) goes into the call's [`Outbox`]. What concerns no call (a changed list,
 //! an updated resource, a new state) is told as [`News`].
 
+mod backoff;
+mod board;
 pub mod call;
+mod child;
+mod connection;
+mod handshake;
+mod hearing;
+mod http;
+mod inflight;
+mod link;
 pub mod news;
+mod ourselves;
 pub mod outbox;
+mod questions;
 pub mod server;
 pub mod spec;
 pub mod status;

@@ -1,66 +1,189 @@
 //! One supervised server.
 
+mod admit;
+mod ask;
+mod connect;
+mod subscriptions;
+mod supervise;
+
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use tokio::sync::mpsc;
-use toolgate_protocol::Method;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use toolgate_protocol::{Era, Method};
 
+use crate::board::Board;
 use crate::call::{Answer, Call, CallError};
+use crate::handshake::Known;
+use crate::link::Link;
 use crate::news::News;
+use crate::ourselves;
 use crate::outbox::Outbox;
 use crate::spec::ServerSpec;
 use crate::status::Status;
+use admit::{Activity, Admission};
 
-/// A handle to a supervised server. Cloning it gives another handle to the same one.
+/// A handle to a supervised server. Cloning it gives another handle to the same one; when the last one is dropped, the
+/// server is stopped without patience.
 #[derive(Clone, Debug)]
-pub struct Server {}
+pub struct Server {
+    shared: Arc<Shared>,
+    owner: Arc<Owner>,
+}
+
+/// What the handles and the supervisor have in common.
+#[derive(Debug)]
+struct Shared {
+    spec: ServerSpec,
+    board: Arc<Board>,
+    /// The connection, while there is one. Read with every call, so without a lock.
+    link: ArcSwapOption<Link>,
+    admission: Admission,
+    activity: Activity,
+    wishes: watch::Sender<Wishes>,
+    /// Someone wants a server that is asleep.
+    demand: Notify,
+    known: Mutex<Option<Known>>,
+    draining: AtomicBool,
+    /// Stop now; those under way have had their time.
+    stop: CancellationToken,
+}
+
+/// What the clients want to be told by the server unasked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Wishes {
+    uris: BTreeSet<String>,
+    log_level: Option<String>,
+}
+
+/// Stops the supervisor when the last handle is gone.
+#[derive(Debug)]
+struct Owner {
+    stop: CancellationToken,
+    supervisor: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
 
 impl Server {
     /// Begins to supervise a server. Must be called within a tokio runtime.
-    pub fn start(_spec: ServerSpec, _news: mpsc::Sender<News>) -> Server {
-        todo!()
+    pub fn start(spec: ServerSpec, news: mpsc::Sender<News>) -> Server {
+        let stop = CancellationToken::new();
+        let shared = Arc::new(Shared {
+            board: Arc::new(Board::new(Arc::clone(&spec.name), news)),
+            link: ArcSwapOption::empty(),
+            admission: Admission::new(spec.max_concurrency, spec.max_waiting),
+            activity: Activity::new(),
+            wishes: watch::Sender::new(Wishes::default()),
+            demand: Notify::new(),
+            known: Mutex::new(known_from(&spec)),
+            draining: AtomicBool::new(false),
+            stop: stop.clone(),
+            spec,
+        });
+        let supervisor = tokio::spawn(supervise::supervise(Arc::clone(&shared)));
+        Server { shared, owner: Arc::new(Owner { stop, supervisor: Mutex::new(Some(supervisor)) }) }
     }
 
     /// The name it was given.
     pub fn name(&self) -> &Arc<str> {
-        todo!()
+        &self.shared.spec.name
     }
 
     /// In which state it is.
     pub fn status(&self) -> Status {
-        todo!()
+        self.shared.board.status()
     }
 
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
-    pub async fn call(&self, _call: Call, _outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
-        todo!()
+    pub async fn call(&self, call: Call, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
+        self.shared.call(call, outbox).await
     }
 
-    /// A request of our own (a page of a list): the JSON of `result`, or the error.
-    pub async fn request(&self, _method: Method, _params: Bytes) -> Result<Answer, CallError> {
-        todo!()
+    /// A request of our own (a page of a list): the whole answer, a result or an error.
+    pub async fn request(&self, method: Method, params: Bytes) -> Result<Answer, CallError> {
+        self.shared.request(method, &params).await
     }
 
     /// Tells the server something, if it is connected and its era has such a notification.
-    pub async fn notify(&self, _method: Method, _params: Option<Bytes>) {
-        todo!()
+    pub async fn notify(&self, method: Method, params: Option<Bytes>) {
+        let Some(link) = self.shared.link.load_full() else { return };
+        // The modern era has no notifications from clients but cancellation, which calls send themselves.
+        if link.era() == Era::Legacy {
+            let told = link.wire.tell(ourselves::notification(method, params.as_deref())).await;
+            if let Err(error) = told {
+                tracing::debug!(server = %self.name(), %error, "'{}' was not accepted", method.name());
+            }
+        }
     }
 
     /// Which resources the server shall tell changes of: `resources/subscribe` or a new `subscriptions/listen`.
-    pub fn subscribe(&self, _uris: BTreeSet<String>) {
-        todo!()
+    pub fn subscribe(&self, uris: BTreeSet<String>) {
+        self.shared.wishes.send_if_modified(|wishes| {
+            let changed = wishes.uris != uris;
+            wishes.uris = uris;
+            changed
+        });
     }
 
     /// The lowest level of logs that any client wants: `logging/setLevel` for a legacy server.
-    pub fn set_log_level(&self, _level: &str) {
-        todo!()
+    pub fn set_log_level(&self, level: &str) {
+        self.shared.wishes.send_if_modified(|wishes| {
+            let changed = wishes.log_level.as_deref() != Some(level);
+            wishes.log_level = Some(level.to_owned());
+            changed
+        });
     }
 
     /// Takes no new calls, lets those under way finish for `patience`, then closes: SIGTERM, SIGKILL for a child.
-    pub async fn stop(&self, _patience: Duration) {
-        todo!()
+    pub async fn stop(&self, patience: Duration) {
+        self.shared.drain();
+        let _ = tokio::time::timeout(patience, self.shared.activity.until_still()).await;
+        self.shared.stop.cancel();
+        let supervisor = self.owner.supervisor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(supervisor) = supervisor {
+            let _ = supervisor.await;
+        }
+    }
+}
+
+impl Shared {
+    /// From now on no call is taken.
+    fn drain(&self) {
+        if !self.draining.swap(true, Ordering::SeqCst) {
+            self.board.set(crate::status::State::Draining, Some("it is being stopped".to_owned()), None);
+        }
+    }
+
+    fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    fn known(&self) -> Option<Known> {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, known: Option<Known>) {
+        let told = known_from(&self.spec);
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = told.or(known);
+    }
+}
+
+/// What the operator said of the era.
+fn known_from(spec: &ServerSpec) -> Option<Known> {
+    match spec.era {
+        Some(Era::Modern) => Some(Known::Modern),
+        Some(Era::Legacy) => Some(Known::Legacy),
+        None => None,
     }
 }

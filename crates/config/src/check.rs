@@ -165,7 +165,7 @@ impl<'a> Checker<'a> {
                 (None, None) => String::new(),
             };
             self.problems.push(
-                Problem::at(&node.origin, path, format!("{text} is out of range"))
+                Problem::at(&node.origin, path, format!("{} is out of range", node.shown()))
                     .help(format!("it must be {range}")),
             );
             return false;
@@ -188,24 +188,26 @@ impl<'a> Checker<'a> {
             Some(choice) => format!("did you mean `{choice}`? one of {}", choices.join(", ")),
             None => format!("one of {}", choices.join(", ")),
         };
-        self.problems.push(Problem::at(&node.origin, path, format!("`{text}` is not known here")).help(help));
+        self.problems.push(
+            Problem::at(&node.origin, path, format!("`{}` is not known here", node.shown())).help(help),
+        );
         false
     }
 
     fn text_that(&mut self, node: &Node, path: &str, fault: impl Fn(&str) -> Option<String>) -> bool {
         let Some(text) = node.as_text() else { return self.refuse(node, path, "text or a number", "") };
-        match fault(text) {
-            None => true,
-            Some(what) => {
-                self.problems.push(Problem::at(&node.origin, path, what));
-                false
-            }
+        if fault(text).is_none() {
+            return true;
         }
+        // What is said is about the text as it was written; a reference is no length of time either.
+        let what = fault(node.shown()).unwrap_or_else(|| "its value does not fit".to_owned());
+        self.problems.push(Problem::at(&node.origin, path, what));
+        false
     }
 
     fn refuse(&mut self, node: &Node, path: &str, wanted: &str, help: &str) -> bool {
         let found = match &node.value {
-            Value::Text(text) if text.chars().count() <= 40 => format!("`{text}`"),
+            Value::Text(_) if node.shown().chars().count() <= 40 => format!("`{}`", node.shown()),
             _ => node.kind().to_owned(),
         };
         self.problems

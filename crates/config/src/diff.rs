@@ -73,8 +73,10 @@ pub fn difference(old: &Config, new: &Config) -> Difference {
 
 fn changed_keys(old: &ServerConfig, new: &ServerConfig) -> Vec<String> {
     let mut keys = Vec::new();
-    // Secrets are masked when serialised, so these are compared as they are.
+    // What may be secret is masked when serialised, so these are compared as they are.
     for (key, same) in [
+        ("args", old.args == new.args),
+        ("url", old.url == new.url),
         ("env", old.env == new.env),
         ("headers", old.headers == new.headers),
         ("auth_ref", old.credential == new.credential),

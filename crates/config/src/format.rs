@@ -98,14 +98,16 @@ pub fn detect(path: &Path, document: &Node) -> Format {
     } else if mcp.is_some() || json && looks_like_vscode(path, document) {
         Format::VsCode
     } else {
-        Format::Native
+        by_name(path)
     }
 }
 
 /// Turns a document of any format into the native tree.
-pub(crate) fn convert(path: &Path, document: Node) -> Converted {
+pub(crate) fn convert(path: &Path, mut document: Node) -> Converted {
     match detect(path, &document) {
         Format::Native => {
+            // Editors read it, we know our own schema.
+            document.remove("$schema");
             Converted { tree: document, warnings: Vec::new(), problems: Vec::new(), format: Format::Native }
         }
         Format::McpServers => mcp_servers::convert(path, document),
@@ -117,11 +119,32 @@ pub(crate) fn convert(path: &Path, document: Node) -> Converted {
     }
 }
 
-/// Our own form can be written as JSON too; VS Code's has `inputs`, a `type` in each record, or its folder.
+/// Files of other programs in which there are no servers yet are known by their names.
+fn by_name(path: &Path) -> Format {
+    let is = |name: &str| path.ends_with(name);
+    let others = [
+        ".claude.json",
+        ".mcp.json",
+        "mcp.json",
+        "claude_desktop_config.json",
+        "mcp_config.json",
+        "cline_mcp_settings.json",
+        "settings.json",
+    ];
+    if is(".codex/config.toml") {
+        Format::Codex
+    } else if is("mcp-server.yaml") {
+        Format::OwlClaw
+    } else if others.into_iter().any(is) {
+        Format::McpServers
+    } else {
+        Format::Native
+    }
+}
+
+/// Our own form can be written as JSON too; VS Code's has `inputs`, a `type` in each record, or its name.
 fn looks_like_vscode(path: &Path, document: &Node) -> bool {
-    let in_folder = path.parent().is_some_and(|folder| folder.ends_with(".vscode"));
-    let typed = document
-        .get("servers")
-        .is_some_and(|servers| servers.entries().iter().any(|entry| entry.node.get("type").is_some()));
-    in_folder || typed || document.get("inputs").is_some()
+    let Some(servers) = document.get("servers") else { return false };
+    let typed = servers.entries().iter().any(|entry| entry.node.get("type").is_some());
+    typed || document.get("inputs").is_some() || path.ends_with("mcp.json")
 }

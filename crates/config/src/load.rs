@@ -17,7 +17,7 @@ use crate::environment::{self, Overrides};
 use crate::model::Config;
 use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::{Problem, join};
-use crate::reference::{Resolver, folder_of};
+use crate::reference::{Resolver, folder_of, is_variable_name};
 use crate::secret::Secret;
 use crate::{check, schema, validate};
 
@@ -58,6 +58,8 @@ pub struct Loaded {
     pub disabled: BTreeMap<String, String>,
     /// Where each value that was written came from, by its path. What is not here is a default.
     pub origins: BTreeMap<String, Origin>,
+    /// Texts with references as they were written, by their path: what is shown in place of the values.
+    pub written: BTreeMap<String, String>,
     /// What was read, to be watched.
     pub files: LoadedFiles,
 }
@@ -168,27 +170,30 @@ impl Loading<'_> {
         if let Some(reason) = reason {
             return Err(reason);
         }
-        let names: Vec<Node> = entry.node.get("env_from").map(Node::items).unwrap_or_default().to_vec();
-        for node in &names {
-            let Some(name) = node.as_text().filter(|name| crate::reference::is_variable_name(name)) else {
-                continue;
-            };
-            let value = self.resolver.variable(name);
-            let value = value.ok_or_else(|| format!("the variable {name} is not set (named in env_from)"))?;
-            if !entry.node.get("env").is_some_and(|env| env.get(name).is_some()) {
-                entry.node.set_path(
-                    "env",
-                    entry.node.get("env").cloned().unwrap_or(Node::empty_mapping(&node.origin)),
-                );
-                if let Some(env) = entry.node.get_mut("env") {
-                    env.set(name, Node::text(&node.origin, value));
-                }
-            }
-        }
+        self.hand_variables_on(&mut entry.node)?;
         let Some(auth_ref) = entry.node.get("auth_ref") else { return Ok(None) };
         let Some(text) = auth_ref.as_text() else { return Ok(None) };
         let folder = folder_of(&auth_ref.origin);
         self.resolver.secret(text, &folder).map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Adds the variables named in `env_from` to `env`, where those written there win.
+    fn hand_variables_on(&self, record: &mut Node) -> Result<(), String> {
+        let names = record.get("env_from").map(Node::items).unwrap_or_default().to_vec();
+        if record.get("env").is_some_and(|env| !matches!(env.value, Value::Mapping(_) | Value::Null)) {
+            return Ok(());
+        }
+        for node in names {
+            let Some(name) = node.as_text().filter(|name| is_variable_name(name)) else { continue };
+            let value = self.resolver.variable(name);
+            let value = value.ok_or_else(|| format!("the variable {name} is not set (named in env_from)"))?;
+            let mut env = record.remove("env").unwrap_or_else(|| Node::empty_mapping(&node.origin));
+            if env.get(name).is_none() {
+                env.set(name, Node::text(&node.origin, value));
+            }
+            record.set("env", env);
+        }
+        Ok(())
     }
 
     fn disable(&mut self, entry: &Entry, reason: String) -> bool {
@@ -229,19 +234,25 @@ impl Loading<'_> {
         false
     }
 
-    fn type_tree(&mut self, tree: &Node, credentials: BTreeMap<String, Secret>) {
+    fn type_tree(&mut self, tree: &Node, mut credentials: BTreeMap<String, Secret>) {
         match serde_json::from_value::<Config>(tree.to_json()) {
             Ok(config) => self.loaded.config = config,
             Err(error) => {
                 self.loaded.problems.push(Problem::at(&tree.origin, "", format!("cannot be read: {error}")));
             }
         }
-        for (name, credential) in credentials {
-            if let Some(server) = self.loaded.config.servers.get_mut(&name) {
-                server.credential = Some(credential);
+        for (name, server) in &mut self.loaded.config.servers {
+            server.credential = credentials.remove(name);
+            if let Some(record) = tree.get("servers").and_then(|servers| servers.get(name)) {
+                walk(record, "", &mut |path, node| {
+                    server.written.extend(node.written.clone().map(|text| (path.to_owned(), text)));
+                });
             }
         }
-        collect_origins(tree, "", &mut self.loaded.origins);
+        walk(tree, "", &mut |path, node| {
+            self.loaded.origins.insert(path.to_owned(), node.origin.clone());
+            self.loaded.written.extend(node.written.clone().map(|text| (path.to_owned(), text)));
+        });
     }
 }
 
@@ -263,21 +274,16 @@ fn derive_values(record: &mut Node, call_timeout: Option<&Node>) {
     }
 }
 
-fn collect_origins(node: &Node, path: &str, origins: &mut BTreeMap<String, Origin>) {
+/// Calls `see` for every scalar and every list, with its path.
+fn walk(node: &Node, path: &str, see: &mut dyn FnMut(&str, &Node)) {
     match &node.value {
         Value::Mapping(entries) => {
-            for entry in entries {
-                collect_origins(&entry.node, &join(path, &entry.key), origins);
-            }
+            entries.iter().for_each(|entry| walk(&entry.node, &join(path, &entry.key), see))
         }
         Value::Sequence(items) => {
-            origins.insert(path.to_owned(), node.origin.clone());
-            for (index, item) in items.iter().enumerate() {
-                collect_origins(item, &format!("{path}[{index}]"), origins);
-            }
+            see(path, node);
+            items.iter().enumerate().for_each(|(index, item)| walk(item, &format!("{path}[{index}]"), see));
         }
-        _ => {
-            origins.insert(path.to_owned(), node.origin.clone());
-        }
+        _ => see(path, node),
     }
 }

@@ -66,6 +66,9 @@ pub struct Node {
     pub origin: Origin,
     /// The value.
     pub value: Value,
+    /// The text as it was written, when the value came out of references in it. Shown in place of the value, which
+    /// may be a secret.
+    pub written: Option<String>,
 }
 
 /// What a node holds. Numbers keep the text they were written with.
@@ -107,7 +110,7 @@ pub(crate) struct ParseError {
 
 impl Node {
     pub(crate) fn new(origin: Origin, value: Value) -> Self {
-        Self { origin, value }
+        Self { origin, value, written: None }
     }
 
     pub(crate) fn text(origin: &Origin, text: impl Into<String>) -> Self {
@@ -158,6 +161,11 @@ impl Node {
             Value::Boolean(false) => Some("false"),
             _ => None,
         }
+    }
+
+    /// The text to put in messages: as it was written, so that nothing a reference led to is repeated.
+    pub(crate) fn shown(&self) -> &str {
+        self.written.as_deref().or(self.as_text()).unwrap_or_default()
     }
 
     /// Sets `key` in this mapping, replacing what was there. A value that is no mapping becomes one.

@@ -7,6 +7,7 @@
 pub(crate) mod auth;
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::node::{Node, Origin, Value};
@@ -87,7 +88,7 @@ impl Resolver<'_> {
     pub(crate) fn expand_tree(&mut self, node: &mut Node, report: &mut dyn FnMut(&Node, ReferenceError)) {
         match &mut node.value {
             Value::Text(text) if text.contains('$') => match self.expand(text, &folder_of(&node.origin)) {
-                Ok(expanded) => node.value = Value::Text(expanded),
+                Ok(expanded) => node.written = Some(std::mem::replace(text, expanded)),
                 Err(error) => report(node, error),
             },
             Value::Sequence(items) => {
@@ -128,11 +129,13 @@ impl Resolver<'_> {
     /// The content of a small file, without the newline editors put at the end.
     pub(crate) fn file(&mut self, path: &Path) -> Result<String, ReferenceError> {
         let failure = |why: String| ReferenceError::File { path: path.to_path_buf(), why };
-        let size = fs::metadata(path).map_err(|error| failure(error.to_string()))?.len();
-        if size > MAX_REFERENCED_BYTES {
+        let file = fs::File::open(path).map_err(|error| failure(error.to_string()))?;
+        let mut text = String::new();
+        // Devices and pipes have no size to ask for, so it is the reading that is bounded.
+        let read = file.take(MAX_REFERENCED_BYTES + 1).read_to_string(&mut text);
+        if read.map_err(|error| failure(error.to_string()))? as u64 > MAX_REFERENCED_BYTES {
             return Err(failure(format!("larger than {MAX_REFERENCED_BYTES} bytes")));
         }
-        let text = fs::read_to_string(path).map_err(|error| failure(error.to_string()))?;
         self.files.push(path.to_path_buf());
         let text = text.strip_suffix('\n').unwrap_or(&text);
         Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())

@@ -73,7 +73,9 @@ pub fn environment_page() -> String {
         let sets = if variable.path.is_empty() { String::new() } else { format!("`{}`", variable.path) };
         let _ = writeln!(page, "| `{}` | {sets} | {} |", variable.name, variable.meaning);
     };
-    FILE_VARIABLES.iter().chain(VARIABLES.iter().rev()).for_each(|variable| row(&mut page, variable));
+    let (ours, older): (Vec<_>, Vec<_>) =
+        VARIABLES.iter().partition(|variable| variable.name.starts_with("TOOLGATE_"));
+    FILE_VARIABLES.iter().chain(ours).chain(older).for_each(|variable| row(&mut page, variable));
     page.push_str(
         "| `TOOLGATE_INPUT_…` | | The value of an input of VS Code's `mcp.json`, its id in capitals. |\n",
     );

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use crate::load::Loaded;
 use crate::node::Origin;
 use crate::problem::join;
+use crate::secret::MASK;
 
 /// One effective value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,7 +42,12 @@ fn walk(value: &Json, path: &str, loaded: &Loaded, settings: &mut Vec<Setting>) 
         }
         _ => {
             let origin = loaded.origins.get(path).cloned().unwrap_or(Origin::Default);
-            settings.push(Setting { path: path.to_owned(), value: value.clone(), origin });
+            // Secrets are masked already; of other values with references, what was written tells more.
+            let value = match loaded.written.get(path) {
+                Some(text) if value.as_str() != Some(MASK) => Json::from(text.as_str()),
+                _ => value.clone(),
+            };
+            settings.push(Setting { path: path.to_owned(), value, origin });
         }
     }
 }

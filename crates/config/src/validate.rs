@@ -168,7 +168,7 @@ fn admin(tree: &Node, problems: &mut Vec<Problem>) {
                 Problem::at(
                     &listen.origin,
                     "admin.listen",
-                    format!("`{text}` is neither HOST:PORT nor a path"),
+                    format!("`{}` is neither HOST:PORT nor a path", listen.shown()),
                 )
                 .help("write 127.0.0.1:9090 or /admin"),
             );
@@ -194,7 +194,7 @@ fn identifiers(tree: &Node, path: &[&str], problems: &mut Vec<Problem>) {
                 Problem::at(
                     &id.origin,
                     format!("{}[{index}].id", path.join(".")),
-                    format!("`{text}` is used twice"),
+                    format!("`{}` is used twice", id.shown()),
                 )
                 .help("refusals name the rule by its id, so it must be one rule's alone"),
             );

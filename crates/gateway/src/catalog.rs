@@ -22,9 +22,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use cursor::InvalidCursor;
-pub use entry::Entry;
+pub use entry::{Dropped, Entry};
 pub use kind::Kind;
-pub use listing::{Added, Dropped, Freshness, Listing, UnusablePage};
+pub use listing::{Added, Freshness, Listing, UnusablePage};
 pub use memory::{Memory, MemoryError};
 pub use naming::Naming;
 pub use page::Page;
@@ -68,8 +68,11 @@ pub struct Route {
 /// An entry that could not have the name it would have had alone. Worth a warning: the name is less telling now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clash {
+    /// What it is.
     pub kind: Kind,
+    /// Whose it is.
     pub server: Arc<str>,
+    /// The name that its server gave it.
     pub native: Arc<str>,
     /// The name it has instead.
     pub exposed: Arc<str>,
@@ -78,7 +81,9 @@ pub struct Clash {
 /// Which lists differ between two catalogues, as the `list_changed` notifications group them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
+    /// Tools.
     pub tools: bool,
+    /// Prompts.
     pub prompts: bool,
     /// Resources or templates.
     pub resources: bool,
@@ -144,15 +149,6 @@ impl Catalog {
         listed.map(Item::route).or_else(|| self.resource(exposed))
     }
 
-    /// The URI under which clients know a resource of a server; the server's own where it is not listed.
-    pub fn exposed_uri<'a>(&'a self, server: usize, native: &'a str) -> &'a str {
-        let Some(first) = self.first_holders.get(native) else { return native };
-        let mut candidates = self.items(Kind::Resource).iter().skip(*first);
-        candidates
-            .find(|item| item.server == server && **item.native() == *native)
-            .map_or(native, Item::exposed)
-    }
-
     /// Which lists are not what they were.
     pub fn changed_from(&self, before: &Catalog) -> Changed {
         let differs = |kind: Kind| self.shelf(kind).digest != before.shelf(kind).digest;
@@ -209,6 +205,11 @@ impl Item {
 
     /// The name or URI under which clients know it.
     pub fn exposed(&self) -> &str {
+        &self.exposed
+    }
+
+    /// The same, shared.
+    pub fn exposed_name(&self) -> &Arc<str> {
         &self.exposed
     }
 

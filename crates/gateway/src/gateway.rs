@@ -16,6 +16,7 @@ use crate::downstream::door::{Annex, Authenticate, ByAddress};
 use crate::downstream::origin::Origins;
 use crate::downstream::sse::Streams;
 use crate::fleet::{Desired, Fleet};
+use crate::gate::Gate;
 use crate::listen::Listeners;
 use crate::published::Published;
 use crate::relay::{Parked, Tasks};
@@ -31,6 +32,8 @@ pub struct Settings {
     pub naming: Naming,
     pub max_body_bytes: usize,
     pub max_sessions: usize,
+    /// After how long without news a client that wants to hear of progress is told that the call goes on.
+    pub progress_after: Duration,
     /// How long the first clients wait for servers that are starting.
     pub start_patience: Duration,
     /// Where what servers listed is remembered; nowhere where nothing is said.
@@ -49,6 +52,7 @@ pub struct Gateway {
     /// The client on standard input, where there is one.
     pub stdio: ArcSwapOption<Session>,
     pub fleet: Fleet,
+    pub gate: Arc<Gate>,
     pub parked: Arc<Parked>,
     pub tasks: Arc<Tasks>,
     pub listeners: Listeners,
@@ -67,7 +71,7 @@ pub struct Gateway {
 
 impl Gateway {
     /// A gateway without servers. Must be called within a tokio runtime.
-    pub fn start(settings: Settings) -> Result<Arc<Gateway>, SealError> {
+    pub fn start(settings: Settings, gate: Gate) -> Result<Arc<Gateway>, SealError> {
         let seal = Arc::new(Seal::new(&settings.key)?);
         let tracker = TaskTracker::new();
         let (fleet, news) = Fleet::new(tracker.clone());
@@ -77,6 +81,7 @@ impl Gateway {
             streams: Streams::default(),
             stdio: ArcSwapOption::empty(),
             fleet,
+            gate: Arc::new(gate),
             parked: Arc::new(Parked::new(Arc::clone(&seal))),
             tasks: Arc::default(),
             listeners: Listeners::default(),

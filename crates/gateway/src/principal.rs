@@ -2,16 +2,38 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
+use toolgate_governance::{Policy, Standing};
+
 /// The caller as policy, quotas and the ledger know it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub struct Principal {
     pub id: Arc<str>,
     pub groups: Arc<[Arc<str>]>,
+    /// What the rules have in store for it, worked out once for each policy.
+    standing: ArcSwapOption<Standing>,
 }
 
 impl Principal {
+    /// A caller in these groups.
+    pub fn new(id: Arc<str>, groups: Arc<[Arc<str>]>) -> Principal {
+        Principal { id, groups, standing: ArcSwapOption::empty() }
+    }
+
     /// A caller without groups.
     pub fn named(id: &str) -> Principal {
-        Principal { id: id.into(), groups: Arc::from([]) }
+        Principal::new(id.into(), Arc::from([]))
+    }
+
+    /// What a policy has in store for it.
+    pub fn standing(&self, policy: &Arc<Policy>) -> Arc<Standing> {
+        if let Some(standing) = &*self.standing.load()
+            && Arc::ptr_eq(standing.policy(), policy)
+        {
+            return Arc::clone(standing);
+        }
+        let standing = Arc::new(policy.standing(Arc::clone(&self.id), Arc::clone(&self.groups)));
+        self.standing.store(Some(Arc::clone(&standing)));
+        standing
     }
 }

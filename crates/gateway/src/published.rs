@@ -1,11 +1,18 @@
 //! What clients see at one moment: a snapshot that a request keeps from its begin to its end.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::catalog::{Catalog, Lens, Naming, View};
+use arc_swap::ArcSwap;
+use toolgate_governance::VisibilityClass;
+
+use crate::catalog::{Catalog, Kind, Lens, Listing, Naming, View};
+use crate::enforce::arguments::ToolCheck;
 use crate::fleet::Member;
 use crate::greeting::Greeting;
+
+/// How many classes of clients have their lists ready. Beyond it all are made anew when they are asked for.
+const MAX_VIEWS: usize = 1024;
 
 /// The catalogue and the servers it was made of.
 #[derive(Debug)]
@@ -14,7 +21,8 @@ pub struct Published {
     /// The servers, in the order of the catalogue's listings.
     pub members: Vec<Arc<Member>>,
     by_name: HashMap<Arc<str>, usize>,
-    view: OnceLock<View>,
+    views: ArcSwap<HashMap<VisibilityClass, Arc<View>>>,
+    checks: HashMap<Arc<str>, ToolCheck>,
     pub greeting: Greeting,
 }
 
@@ -26,32 +34,42 @@ impl Published {
             .map(|member| {
                 member.listing.load_full().unwrap_or_else(|| {
                     let name = Arc::clone(member.server.name());
-                    Arc::new(crate::catalog::Listing::new(name, None, member.over_http()))
+                    Arc::new(Listing::new(name, None, member.over_http()))
                 })
             })
             .collect::<Vec<_>>();
         let greeting = Greeting::of(&listings);
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
-        Published {
-            catalog: Catalog::merge(listings, naming),
-            members: members.to_vec(),
-            by_name,
-            view: OnceLock::new(),
-            greeting,
-        }
+        let catalog = Catalog::merge(listings, naming);
+        let checks = catalog
+            .items(Kind::Tool)
+            .iter()
+            .filter_map(|item| {
+                let schema = item.entry().input_schema()?;
+                Some((Arc::clone(item.exposed_name()), ToolCheck::new(schema)))
+            })
+            .collect();
+        Published { catalog, members: members.to_vec(), by_name, views: ArcSwap::default(), checks, greeting }
     }
 
-    /// The lists.
-    pub fn view(&self) -> &View {
-        self.view.get_or_init(|| {
-            self.catalog.view(&Lens {
-                visible: &|_, _| true,
-                decorate: &|_| None,
-                for_everyone: true,
-                server_info: None,
-            })
-        })
+    /// The lists of a class of clients, made by `lens` when they are first asked for.
+    pub fn view(&self, class: VisibilityClass, lens: &Lens<'_>) -> Arc<View> {
+        if let Some(view) = self.views.load().get(&class) {
+            return Arc::clone(view);
+        }
+        let view = Arc::new(self.catalog.view(lens));
+        self.views.rcu(|views| {
+            let mut views = if views.len() < MAX_VIEWS { HashMap::clone(views) } else { HashMap::new() };
+            views.insert(class, Arc::clone(&view));
+            views
+        });
+        view
+    }
+
+    /// The check of a tool's arguments.
+    pub fn check(&self, exposed: &str) -> Option<&ToolCheck> {
+        self.checks.get(exposed)
     }
 
     /// One server by its name.

@@ -8,13 +8,14 @@
 pub mod asking;
 pub mod failure;
 pub mod notice;
+pub mod output;
 pub mod parked;
 pub mod passage;
 pub mod round;
 pub mod tasks;
 
 pub use parked::Parked;
-pub use passage::{Passage, Piece};
+pub use passage::{Last, Passage, Piece};
 pub use tasks::Tasks;
 
 use bytes::Bytes;

@@ -2,18 +2,33 @@
 
 use std::sync::Arc;
 
+use toolgate_governance::Kind;
 use toolgate_protocol::header::parameter;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Span, text};
+use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Span};
 
 use crate::catalog::Item;
+use crate::enforce::refuse;
 use crate::fleet::Member;
 use crate::published::Published;
+
+/// What a request is about, as policy and ledger name it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub kind: Kind,
+    pub server: Arc<str>,
+    /// The name that the client knows.
+    pub exposed: Arc<str>,
+    /// The name that the server knows.
+    pub native: Arc<str>,
+}
 
 /// A request with its server.
 #[derive(Debug)]
 pub struct Routed {
     pub member: Arc<Member>,
+    /// Nothing for requests about a task, which name neither tool nor resource.
+    pub target: Option<Target>,
     /// Where the exposed name stands, and what the server calls it; nothing where the two are the same.
     pub native: Option<(Span, Arc<str>)>,
     /// `Mcp-Param-…` headers that the tool wants.
@@ -25,15 +40,15 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
     match message.method() {
         Some(Method::ToolsCall) => {
             let name = required(message, Field::Name, "name")?;
-            let item = published.catalog.tool(&name).ok_or_else(|| unknown("tool", &name))?;
-            let mut routed = named(published, message, item)?;
+            let item = published.catalog.tool(&name).ok_or_else(|| refuse::unknown(Kind::Tool, &name))?;
+            let mut routed = named(published, message, item, Kind::Tool)?;
             routed.parameters = parameters(item, message);
             Ok(routed)
         }
         Some(Method::PromptsGet) => {
             let name = required(message, Field::Name, "name")?;
-            let item = published.catalog.prompt(&name).ok_or_else(|| unknown("prompt", &name))?;
-            named(published, message, item)
+            let item = published.catalog.prompt(&name).ok_or_else(|| refuse::unknown(Kind::Prompt, &name))?;
+            named(published, message, item, Kind::Prompt)
         }
         Some(Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) => {
             let uri = required(message, Field::Uri, "uri")?;
@@ -46,17 +61,20 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
 
 /// Finds the server of a resource.
 pub fn resource(published: &Published, place: Option<Span>, uri: &str) -> Result<Routed, ErrorReply> {
-    let missing = || {
-        ErrorReply::new(Code::ResourceNotFound, format!("Resource not found: {uri}"))
-            .with_data(format!(r#"{{"uri":{}}}"#, text::quote(uri)))
-    };
+    let missing = || refuse::unknown(Kind::Resource, uri);
     let route = published.catalog.resource(uri).ok_or_else(missing)?;
     let member = published.members.get(route.server).ok_or_else(missing)?;
+    let target = Target {
+        kind: Kind::Resource,
+        server: Arc::clone(&route.server_name),
+        exposed: uri.into(),
+        native: Arc::clone(&route.native),
+    };
     let native = place.filter(|_| *route.native != *uri).map(|place| (place, route.native));
-    Ok(Routed { member: Arc::clone(member), native, parameters: Vec::new() })
+    Ok(Routed { member: Arc::clone(member), target: Some(target), native, parameters: Vec::new() })
 }
 
-fn named(published: &Published, message: &Message, item: &Item) -> Result<Routed, ErrorReply> {
+fn named(published: &Published, message: &Message, item: &Item, kind: Kind) -> Result<Routed, ErrorReply> {
     let member = published.members.get(item.server()).ok_or_else(|| {
         ErrorReply::new(Code::InternalError, "the catalogue names a server that is not there")
     })?;
@@ -64,7 +82,13 @@ fn named(published: &Published, message: &Message, item: &Item) -> Result<Routed
         .place(Field::Name)
         .filter(|_| **item.native() != *item.exposed())
         .map(|place| (place, Arc::clone(item.native())));
-    Ok(Routed { member: Arc::clone(member), native, parameters: Vec::new() })
+    let target = Target {
+        kind,
+        server: Arc::clone(item.server_name()),
+        exposed: Arc::clone(item.exposed_name()),
+        native: Arc::clone(item.native()),
+    };
+    Ok(Routed { member: Arc::clone(member), target: Some(target), native, parameters: Vec::new() })
 }
 
 /// A completion is for a prompt or for a template, both named in `ref`.
@@ -77,8 +101,8 @@ fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorR
     match reference.text("type").as_deref() {
         Some("ref/prompt") => {
             let name = reference.text("name").ok_or_else(|| invalid("'params.ref.name' is missing"))?;
-            let item = published.catalog.prompt(&name).ok_or_else(|| unknown("prompt", &name))?;
-            let mut routed = named(published, message, item)?;
+            let item = published.catalog.prompt(&name).ok_or_else(|| refuse::unknown(Kind::Prompt, &name))?;
+            let mut routed = named(published, message, item, Kind::Prompt)?;
             routed.native = within("name")
                 .filter(|_| **item.native() != *item.exposed())
                 .map(|place| (place, Arc::clone(item.native())));
@@ -86,10 +110,18 @@ fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorR
         }
         Some("ref/resource") => {
             let uri = reference.text("uri").ok_or_else(|| invalid("'params.ref.uri' is missing"))?;
-            let route = published.catalog.template(&uri).ok_or_else(|| unknown("resource", &uri))?;
-            let member = published.members.get(route.server).ok_or_else(|| unknown("resource", &uri))?;
+            let route =
+                published.catalog.template(&uri).ok_or_else(|| refuse::unknown(Kind::Resource, &uri))?;
+            let member =
+                published.members.get(route.server).ok_or_else(|| refuse::unknown(Kind::Resource, &uri))?;
+            let target = Target {
+                kind: Kind::Resource,
+                server: Arc::clone(&route.server_name),
+                exposed: (&*uri).into(),
+                native: Arc::clone(&route.native),
+            };
             let native = within("uri").filter(|_| *route.native != *uri).map(|place| (place, route.native));
-            Ok(Routed { member: Arc::clone(member), native, parameters: Vec::new() })
+            Ok(Routed { member: Arc::clone(member), target: Some(target), native, parameters: Vec::new() })
         }
         _ => Err(invalid("'params.ref.type' must be ref/prompt or ref/resource")),
     }
@@ -118,8 +150,4 @@ fn required<'a>(
     message
         .field_text(field)
         .ok_or_else(|| ErrorReply::new(Code::InvalidParams, format!("'params.{name}' must be a string")))
-}
-
-fn unknown(kind: &str, name: &str) -> ErrorReply {
-    ErrorReply::new(Code::InvalidParams, format!("Unknown {kind}: {name}"))
 }

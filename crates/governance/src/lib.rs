@@ -25,6 +25,7 @@ mod refusal;
 mod selector;
 mod standing;
 mod subject;
+mod terms_of_use;
 
 pub use self::amount::Micros;
 pub use self::approval::ApprovalNeeded;
@@ -39,3 +40,4 @@ pub use self::policy::Policy;
 pub use self::refusal::{ArgumentProblem, Denied, Measure, Refusal, Stage};
 pub use self::standing::{Standing, VisibilityClass};
 pub use self::subject::{Kind, Subject};
+pub use self::terms_of_use::{ApprovalShown, Limit, TermsOfUse};

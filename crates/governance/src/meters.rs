@@ -21,7 +21,7 @@ pub(crate) use self::quota::CompiledQuota;
 pub use self::replay::PastUse;
 pub use self::reservation::{Remaining, Reservation};
 
-use self::meter::Counts;
+use self::meter::{Counts, Taken};
 use self::quota::MeterKey;
 use self::reservation::{Hold, remaining_of};
 use self::window::Span;
@@ -53,8 +53,8 @@ struct Shard {
 /// Counters of a quota that a call is about to move.
 #[derive(Debug)]
 struct Wanted {
-    /// The place of the quota in the file: among several refusals, the first one in the file is told.
-    place: u32,
+    /// Its place among the counters of the call, in the order of the file: the first refusal in that order is told.
+    place: usize,
     quota: Arc<CompiledQuota>,
     meter: Arc<Meter>,
 }
@@ -111,11 +111,11 @@ impl Meters {
         let taken: Vec<_> =
             guards.iter_mut().map(|(wanted, counts)| counts.take(&wanted.quota, price, action)).collect();
         drop(guards);
-        let holds = wanted
-            .into_iter()
-            .zip(taken)
-            .map(|(wanted, taken)| Hold { quota: wanted.quota, meter: wanted.meter, taken })
-            .collect();
+        let mut held: Vec<(Wanted, Taken)> = wanted.into_iter().zip(taken).collect();
+        held.sort_unstable_by_key(|(wanted, _)| wanted.place);
+        let hold =
+            |(wanted, taken): (Wanted, Taken)| Hold { quota: wanted.quota, meter: wanted.meter, taken };
+        let holds = held.into_iter().map(hold).collect();
         Ok(Reservation::new(price, holds))
     }
 
@@ -162,7 +162,7 @@ impl Meters {
             let Some(entry) = standing.policy().entry(granted.number) else { continue };
             for key in granted.quota.meter_keys(&entry.who, standing, grant) {
                 let meter = self.meter(key, now).ok_or_else(|| too_many(&granted.quota))?;
-                wanted.push(Wanted { place: granted.number, quota: Arc::clone(&granted.quota), meter });
+                wanted.push(Wanted { place: wanted.len(), quota: Arc::clone(&granted.quota), meter });
             }
         }
         wanted.sort_unstable_by_key(Wanted::address);

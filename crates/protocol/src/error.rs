@@ -100,3 +100,42 @@ fn answer(id: &[u8], key: &[u8], body: &[u8]) -> Bytes {
     }
     Bytes::from(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_the_numbers_of_their_era() {
+        let check = |code: Code, legacy, modern| {
+            assert_eq!((code.number(Era::Legacy), code.number(Era::Modern)), (legacy, modern), "{code:?}");
+        };
+        check(Code::ParseError, -32700, -32700);
+        check(Code::InvalidRequest, -32600, -32600);
+        check(Code::MethodNotFound, -32601, -32601);
+        check(Code::InvalidParams, -32602, -32602);
+        check(Code::InternalError, -32603, -32603);
+        check(Code::ResourceNotFound, -32002, -32602);
+        check(Code::Denied, -32003, -32003);
+        check(Code::Timeout, -32004, -32004);
+        check(Code::ExecutionError, -32005, -32005);
+        check(Code::HeaderMismatch, -32020, -32020);
+        check(Code::MissingClientCapability, -32021, -32021);
+        check(Code::UnsupportedVersion, -32022, -32022);
+    }
+
+    #[test]
+    fn answers_are_written_with_the_id_as_it_came() {
+        let reply = ErrorReply::new(Code::Denied, "no \"way\"\n").with_data(r#"{"retryable":false}"#);
+        assert_eq!(
+            reply.answer(Some(br#""a\u0062""#), Era::Legacy),
+            r#"{"jsonrpc":"2.0","id":"a\u0062","error":{"code":-32003,"message":"no \"way\"\n","data":{"retryable":false}}}"#
+        );
+        assert_eq!(
+            ErrorReply::new(Code::ParseError, "?").answer(None, Era::Modern),
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#
+        );
+        assert_eq!(result_answer(b"1", b"{}"), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert_eq!(error_answer(b"1", b"{}"), r#"{"jsonrpc":"2.0","id":1,"error":{}}"#);
+    }
+}

@@ -28,10 +28,16 @@ pub fn encode(value: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{BASE64_BEGIN}{}{BASE64_END}", STANDARD.encode(value)))
 }
 
-/// The value that a header carries; nothing where it says base64 and is not.
+/// The value that a header carries; nothing where it says base64 and is not, or has characters no header may have.
 pub fn decode(header: &str) -> Option<Cow<'_, str>> {
+    if !header.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
+        return None;
+    }
     let encoded = header.strip_prefix(BASE64_BEGIN).and_then(|rest| rest.strip_suffix(BASE64_END));
     let Some(encoded) = encoded else { return Some(Cow::Borrowed(header)) };
     let bytes = STANDARD.decode(encoded).ok()?;
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,11 @@
 //! The crate is pure: no IO, no clock, no runtime. Only [`era`] and what is below it knows that the protocol has two
 //! eras: *legacy* (an `initialize` handshake, sessions) and *modern* (2026-07-28: stateless, `_meta` in every request).
 
+pub mod capability;
 pub mod era;
 pub mod error;
+#[cfg(test)]
+mod generated;
 pub mod header;
 pub mod message;
 pub mod method;
@@ -17,6 +20,7 @@ pub mod scan;
 pub mod span;
 pub mod splice;
 pub mod text;
+pub mod uri_template;
 pub mod version;
 
 pub use era::Era;
@@ -27,4 +31,5 @@ pub use object::Object;
 pub use scan::Malformed;
 pub use span::Span;
 pub use splice::Splice;
+pub use uri_template::UriTemplate;
 pub use version::Version;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 pub use fields::{Field, Fields, MetaField};
 
+use crate::error::{Code, ErrorReply};
 use crate::method::Method;
 use crate::scan::{Malformed, Scanner, Shape};
 use crate::span::Span;
@@ -47,8 +48,28 @@ pub enum Unreadable {
     #[error("{what}")]
     NotAMessage { what: String, id: Option<Bytes> },
     /// An array of messages, which only one revision allows; see [`split_batch`].
-    #[error("a batch of messages")]
+    #[error("a batch of messages is not allowed here: send each message by itself")]
     Batch,
+}
+
+impl Unreadable {
+    /// The id of the message, where one could be read.
+    pub fn id(&self) -> Option<&[u8]> {
+        match self {
+            Unreadable::NotAMessage { id, .. } => id.as_deref(),
+            Unreadable::NotJson(_) | Unreadable::Batch => None,
+        }
+    }
+
+    /// What the sender is told.
+    pub fn reply(&self) -> ErrorReply {
+        match self {
+            Unreadable::NotJson(_) => ErrorReply::new(Code::ParseError, format!("Parse error: {self}")),
+            Unreadable::NotAMessage { .. } | Unreadable::Batch => {
+                ErrorReply::new(Code::InvalidRequest, format!("Invalid request: {self}"))
+            }
+        }
+    }
 }
 
 impl Message {
@@ -95,12 +116,13 @@ impl Message {
         self.id
     }
 
-    /// The method of a request or notification.
+    /// The method of a request or notification. A name that no text can hold is unknown, like any other odd name.
     pub fn method(&self) -> Option<Method> {
-        self.method_name().map(|name| Method::named(&name))
+        self.method?;
+        Some(self.method_name().map_or(Method::Unknown, |name| Method::named(&name)))
     }
 
-    /// The method as it was written, escapes resolved.
+    /// The method as it was written, escapes resolved; nothing where it has half a surrogate pair.
     pub fn method_name(&self) -> Option<Cow<'_, str>> {
         self.method.and_then(|place| text::unescape(place.inside().of(&self.bytes)))
     }
@@ -230,7 +252,7 @@ impl Found {
         let id = self.id.filter(|_| matches!(id_shape, Some(Shape::String | Shape::Number)));
         let refuse =
             |what: &str| Err(not_a_message(what, id.map(|place| bytes.slice(place.start()..place.end()))));
-        if self.version.map(|place| place.of(&bytes)) != Some(br#""2.0""#.as_slice()) {
+        if self.version.and_then(|place| text::string(place.of(&bytes))).as_deref() != Some("2.0") {
             return refuse(r#"'jsonrpc' must be "2.0""#);
         }
         if let Some(name) = self.repeated {
@@ -268,6 +290,10 @@ impl Found {
             (None, None, None) => return refuse("'method' is missing"),
             _ => return refuse("a message has one of 'method', 'result' and 'error'"),
         };
+        if self.params.is_some() && self.method.is_none() {
+            // The places of its members would be taken for those of the answer.
+            return refuse("an answer must not have 'params'");
+        }
         if let Some(field) = self.fields.wrong_shape(&bytes, kind) {
             return refuse(field);
         }
@@ -286,3 +312,6 @@ fn judge_id(id: &[u8], request: bool, error: bool) -> Result<(), &'static str> {
         _ => Err("'id' must be a string or a whole number"),
     }
 }
+
+#[cfg(test)]
+mod tests;

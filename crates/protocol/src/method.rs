@@ -105,6 +105,19 @@ impl Method {
     pub fn may_need_input(self) -> bool {
         matches!(self, Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet)
     }
+
+    /// Whether its result in the modern era says how long it may be kept, and by whom.
+    pub fn is_cacheable(self) -> bool {
+        matches!(
+            self,
+            Method::Discover
+                | Method::ToolsList
+                | Method::PromptsList
+                | Method::ResourcesList
+                | Method::ResourcesTemplatesList
+                | Method::ResourcesRead
+        )
+    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,11 @@ impl<'a> Object<'a> {
         self.members.iter().map(|member| (self.key(member), member.value.of(self.bytes)))
     }
 
+    /// The place of each member whose key is one of `keys`, in the order in which they stand.
+    pub fn places_of<'k>(&'k self, keys: &'k [&str]) -> impl Iterator<Item = Member> + 'k {
+        self.members.iter().filter(|member| keys.contains(&&*self.key(member))).copied()
+    }
+
     /// The places of all members.
     pub fn places(&self) -> &[Member] {
         &self.members
@@ -80,6 +85,20 @@ impl<'a> Object<'a> {
     }
 }
 
+/// The value of one member of an object, for a look that is worth no list of all members.
+pub fn value_of<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let mut found = None;
+    let mut scanner = Scanner::new(object).ok()?;
+    let looked = scanner.members(|scanner, place, _| {
+        let value = scanner.value()?;
+        if text::unescape(place.of(object)).is_some_and(|name| name == key) {
+            found = Some(value.of(object));
+        }
+        Ok(())
+    });
+    looked.ok().and(found)
+}
+
 /// The elements of a JSON array, each as it stands.
 pub fn elements(bytes: &[u8]) -> Result<Vec<&[u8]>, Malformed> {
     let mut scanner = Scanner::new(bytes)?;
@@ -91,3 +110,6 @@ pub fn elements(bytes: &[u8]) -> Result<Vec<&[u8]>, Malformed> {
     scanner.end()?;
     Ok(elements)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,9 +16,10 @@ impl<'a> Splice<'a> {
         Splice { bytes, out: Vec::with_capacity(bytes.len() + extra), copied: 0 }
     }
 
-    /// Puts `new` where `place` was. A place before an earlier change is left alone: changes come in order.
+    /// Puts `new` where `place` was. A place before an earlier change, or outside of the bytes, is left alone: changes
+    /// come in order.
     pub fn replace(&mut self, place: Span, new: &[u8]) -> &mut Self {
-        if place.start() >= self.copied {
+        if self.can_change(place) {
             self.out.extend_from_slice(Span::new(self.copied, place.start()).of(self.bytes));
             self.out.extend_from_slice(new);
             self.copied = place.end();
@@ -35,15 +36,18 @@ impl<'a> Splice<'a> {
     pub fn insert_members(&mut self, object: Span, members: &[u8]) -> &mut Self {
         let inside = object.inside();
         let empty = inside.of(self.bytes).iter().all(u8::is_ascii_whitespace);
-        self.insert(inside.start(), members);
-        if !empty {
-            self.out.push(b',');
+        if self.can_change(inside) {
+            self.insert(inside.start(), members);
+            self.out.extend_from_slice(if empty { b"" } else { b"," });
         }
         self
     }
 
     /// Cuts out the member at `member` (key to value) of an object, with the comma that belongs to it.
     pub fn remove_member(&mut self, member: Span) -> &mut Self {
+        if !self.can_change(member) {
+            return self;
+        }
         let rest = self.bytes.get(member.end()..).unwrap_or_default();
         let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         if rest.get(blank) == Some(&b',') {
@@ -66,4 +70,11 @@ impl<'a> Splice<'a> {
         self.out.extend_from_slice(self.bytes.get(self.copied..).unwrap_or_default());
         self.out
     }
+
+    fn can_change(&self, place: Span) -> bool {
+        place.start() >= self.copied && place.end() <= self.bytes.len()
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,3 +27,33 @@ pub fn string(value: &[u8]) -> Option<Cow<'_, str>> {
 pub fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn strings_are_read() {
+        let check = |value: &[u8], expected: Option<&str>| assert_eq!(string(value).as_deref(), expected);
+        check(br#""""#, Some(""));
+        check(br#""plain""#, Some("plain"));
+        check(br#""\u0041\n\ud83d\ude00""#, Some("A\n😀"));
+        check(br#""\ud800""#, None);
+        check(br#""\udc00\ud800""#, None);
+        check(b"\"", None);
+        check(b"1", None);
+        check(b"\"\xFF\"", None);
+        assert!(matches!(string(br#""plain""#), Some(Cow::Borrowed(_))));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn what_is_quoted_is_read_again(text in any::<String>()) {
+            prop_assert_eq!(string(quote(&text).as_bytes()).as_deref().map(str::to_owned), Some(text));
+        }
+    }
+}

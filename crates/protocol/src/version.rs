@@ -61,3 +61,31 @@ impl Version {
         self == Version::V2025_03_26
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_legacy_client_gets_what_it_asks_for_where_we_speak_it() {
+        let check = |requested, expected| assert_eq!(Version::negotiate_legacy(requested), expected);
+        check("2024-11-05", Version::V2024_11_05);
+        check("2025-03-26", Version::V2025_03_26);
+        check("2025-06-18", Version::V2025_06_18);
+        check("2025-11-25", Version::V2025_11_25);
+        check("2026-07-28", Version::V2025_11_25);
+        check("1.0", Version::V2025_11_25);
+        check("", Version::V2025_11_25);
+    }
+
+    #[test]
+    fn revisions_are_known_by_their_dates_newest_first() {
+        assert!(Version::ALL.is_sorted_by(|newer, older| newer > older));
+        for version in Version::ALL {
+            assert_eq!(Version::dated(version.date()), Some(version));
+            assert_eq!(version.era() == Era::Modern, version == Version::NEWEST);
+            assert_eq!(version.has_batches(), version.date() == "2025-03-26");
+        }
+        assert_eq!(Version::dated("2026-07-29"), None);
+    }
+}

@@ -25,8 +25,8 @@ export async function scoreServer(root, suiteName, url, scenario) {
     : args;
   const folder = scratchFolder();
   const log = await run(root, [program, 'server', '--url', url, ...selection, '-o', folder]);
-  const required = revision ? requiredScenarios(root, revision) : new Set();
-  return collect(folder, log, /^server-/, required);
+  const required = (revision ? requiredScenarios(root, revision) : []).filter((name) => !scenario || name === scenario);
+  return collect(folder, log, /^server-/, new Set(required));
 }
 
 /** Runs one scenario against a client command. */
@@ -55,7 +55,7 @@ function collect(folder, log, prefix, required) {
   for (const pattern of announced) {
     for (const [, name] of log.matchAll(pattern)) scores.set(name, crashed(required.has(name)));
   }
-  for (const name of required) if (!scores.has(name) && scores.size > 1) scores.set(name, crashed(true));
+  for (const name of required) if (!scores.has(name)) scores.set(name, crashed(true));
   for (const { directory, checks } of findChecks(folder)) {
     const name = directory.replace(/-\d{4}-\d\d-\d\dT[\d-]+Z?$/, '').replace(prefix, '');
     scores.set(name, score(checks, required.has(name)));
@@ -90,13 +90,13 @@ function crashed(required) {
 
 // The file is flat: lists of names under `server:` and `client:`, then what is run but not scored.
 function requiredScenarios(root, revision) {
-  const names = new Set();
+  const names = [];
   let section = '';
   const text = readFileSync(join(root, `node_modules/conformance-alpha/requirements/${revision}.yaml`), 'utf8');
   for (const line of text.split('\n')) {
     section = line.match(/^([a-z_]+):/)?.[1] ?? section;
     const name = line.match(/^\s+-\s+([\w/-]+)\s*$/)?.[1];
-    if (name && section === 'server') names.add(name);
+    if (name && section === 'server') names.push(name);
   }
   return names;
 }

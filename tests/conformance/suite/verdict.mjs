@@ -33,11 +33,11 @@ export function shortfalls(scores) {
 }
 
 /**
- * Splits losses into unexpected and expected ones. An expectation names a cell and a scenario and gives the reason; one
- * that no longer comes true is itself a loss, so that the list can only shrink.
+ * Splits losses into unexpected and expected ones. An expectation names cells (as a regular expression) and a scenario,
+ * and gives the reason; one that no longer comes true is itself a loss, so that the list can only shrink.
  */
 export function sortByExpectation(cell, scenarios, lost, expectations) {
-  const here = expectations.filter((entry) => entry.cell === cell && scenarios.has(entry.scenario));
+  const here = expectations.filter((entry) => new RegExp(`^(?:${entry.cells})$`).test(cell) && scenarios.has(entry.scenario));
   const isExpected = ({ scenario }) => here.some((entry) => entry.scenario === scenario);
   const stale = here
     .filter((entry) => !lost.some(({ scenario }) => scenario === entry.scenario))

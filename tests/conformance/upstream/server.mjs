@@ -7,6 +7,8 @@ import { addNotificationTools } from './notification-tools.mjs';
 import { addQuestionTools } from './question-tools.mjs';
 import { addMultiRoundTools } from './multi-round-tools.mjs';
 import { addSchemaTools } from './schema-tools.mjs';
+import { TASK_ONLY_TOOLS, addTaskTools } from './task-tools.mjs';
+import { TASKS_EXTENSION, addTaskMethods, refuseWithoutTasks } from './tasks.mjs';
 import { addResources } from './resources.mjs';
 import { addPrompts } from './prompts.mjs';
 
@@ -23,20 +25,26 @@ export function makeServer(era, changes) {
     { name: 'toolgate-reference-upstream', version: '1.0.0' },
     {
       capabilities: {
-        tools: { listChanged: true },
         resources: { subscribe: true, listChanged: true },
         prompts: { listChanged: true },
         logging: {},
         completions: {},
+        ...(era === 'modern' && { extensions: { [TASKS_EXTENSION]: {} } }),
       },
       requestState: { verify: requestState.verify },
     },
   );
+  // The `tools` capability is declared with the first tool, so that this can still stand before the calls.
+  if (era === 'modern') {
+    refuseWithoutTasks(server, TASK_ONLY_TOOLS);
+    addTaskMethods(server);
+  }
   addContentTools(server);
   addSchemaTools(server);
   addNotificationTools(server, changes);
   addQuestionTools(server);
   addMultiRoundTools(server, era, requestState);
+  addTaskTools(server);
   addResources(server);
   addPrompts(server);
   server.server.setRequestHandler('completion/complete', async () => ({

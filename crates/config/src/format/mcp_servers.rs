@@ -5,12 +5,23 @@ use std::path::Path;
 
 use super::{Converted, Format, entry};
 use crate::node::{Entry, Node, Value};
-use crate::problem::Problem;
+use crate::problem::{Problem, nearest};
+
+/// Where the servers are.
+const SECTIONS: [&str; 2] = ["mcpServers", "context_servers"];
 
 /// Reads the servers; whatever else the file holds belongs to the other program.
 pub(super) fn convert(path: &Path, mut document: Node) -> Converted {
     let mut converted = Converted::new(&document, Format::McpServers);
-    for key in ["mcpServers", "context_servers"] {
+    if SECTIONS.iter().all(|section| document.get(section).is_none()) {
+        let keys = document.entries().iter().map(|entry| entry.key.as_str());
+        let meant = nearest("mcpServers", keys).map(|key| format!("did you mean it with `{key}`?"));
+        converted.warn(
+            Problem::at(&document.origin, "", "there is no `mcpServers` in this file")
+                .help(meant.unwrap_or_default()),
+        );
+    }
+    for key in SECTIONS {
         let Some(servers) = document.remove(key) else { continue };
         let origin = servers.origin.clone();
         match servers.value {

@@ -37,7 +37,7 @@ pub(crate) fn folder(path: &Path) -> (Converted, Vec<PathBuf>) {
                 continue;
             }
             Err(problem) => {
-                all.warn(problem);
+                all.warn(*problem);
                 continue;
             }
         };

@@ -41,7 +41,7 @@ pub(super) fn gather(paths: &[PathBuf], strict: bool) -> Gathered {
 }
 
 /// Reads and parses one file, whatever its format.
-pub(crate) fn document(path: &Path) -> Result<Node, Problem> {
+pub(crate) fn document(path: &Path) -> Result<Node, Box<Problem>> {
     let text = text_of(path)?;
     let file: Arc<Path> = Arc::from(path);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -53,11 +53,11 @@ pub(crate) fn document(path: &Path) -> Result<Node, Problem> {
     };
     parsed.map_err(|error| {
         let origin = Origin::File { file: Arc::clone(&file), line: error.line, column: error.column };
-        Problem::at(&origin, "", error.what)
+        Box::new(Problem::at(&origin, "", error.what))
     })
 }
 
-fn text_of(path: &Path) -> Result<String, Problem> {
+fn text_of(path: &Path) -> Result<String, Box<Problem>> {
     let unreadable = |error: std::io::Error| {
         let help = match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file",
@@ -65,15 +65,15 @@ fn text_of(path: &Path) -> Result<String, Problem> {
             _ => "",
         };
         let what = if help.is_empty() { format!("cannot be read: {error}") } else { "cannot be read".into() };
-        Problem::in_file(path, what).help(help)
+        Box::new(Problem::in_file(path, what).help(help))
     };
     let file = fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Problem::in_file(path, format!("larger than {MAX_FILE_BYTES} bytes")));
+        return Err(Box::new(Problem::in_file(path, format!("larger than {MAX_FILE_BYTES} bytes"))));
     }
-    String::from_utf8(bytes).map_err(|_| Problem::in_file(path, "not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| Box::new(Problem::in_file(path, "not UTF-8 text")))
 }
 
 impl Gathered {
@@ -83,7 +83,7 @@ impl Gathered {
                 let converted = format::convert(path, document);
                 self.add(converted, strict);
             }
-            Err(problem) => self.problems.push(problem),
+            Err(problem) => self.problems.push(*problem),
         }
     }
 

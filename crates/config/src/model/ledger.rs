@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Secret;
 use crate::byte_size::{self, ByteSizeText};
 use crate::duration::{self, DurationText};
 
@@ -34,7 +35,7 @@ pub struct LedgerConfig {
     /// What happens to calls when the journal cannot be written.
     pub on_failure: OnLedgerFailure,
     /// Address that is told when the journal cannot be written.
-    pub alert_webhook: Option<String>,
+    pub alert_webhook: Option<Secret>,
 }
 
 impl Default for LedgerConfig {

@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Secret;
 use crate::byte_size::{self, ByteSizeText};
 use crate::duration::{self, DurationText};
+use crate::{MASK, Secret};
 
 /// One MCP server behind the gateway.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+///
+/// What references led to may be a secret wherever it stands, so printing and serialising a record give its texts as
+/// they were written, and addresses without passwords and query values.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct ServerConfig {
     /// How it is reached. Without it: `stdio` when there is a `command`, `http` when there is a `url`.
     pub transport: Transport,
@@ -36,6 +39,9 @@ pub struct ServerConfig {
     /// The token `auth_ref` led to, sent as `Authorization: Bearer …`.
     #[serde(skip)]
     pub credential: Option<Secret>,
+    /// Texts with references as they were written, by their place in the record, such as `url` or `args[2]`.
+    #[serde(skip)]
+    pub written: BTreeMap<String, String>,
     /// Switch the server off without removing its record.
     pub enabled: bool,
     /// Which era of MCP it speaks; `auto` finds out.
@@ -97,6 +103,7 @@ impl Default for ServerConfig {
             headers: BTreeMap::new(),
             auth_ref: None,
             credential: None,
+            written: BTreeMap::new(),
             enabled: true,
             era: EraChoice::Auto,
             isolation: Isolation::Shared,
@@ -116,6 +123,71 @@ impl Default for ServerConfig {
             tool_timeouts: BTreeMap::new(),
         }
     }
+}
+
+impl ServerConfig {
+    /// The record as it may be shown: see the type.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mut shown = self.clone();
+        shown.url = shown.url.as_deref().map(masked_address);
+        for (place, text) in &self.written {
+            let index =
+                place.strip_prefix("args[").and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());
+            match (place.as_str(), index) {
+                (_, Some(index)) => {
+                    if let Some(argument) = shown.args.get_mut(index) {
+                        argument.clone_from(text);
+                    }
+                }
+                ("url", _) => shown.url = Some(text.clone()),
+                ("command", _) => shown.command = Some(text.clone()),
+                ("cwd", _) => shown.cwd = Some(text.into()),
+                ("display_name", _) => shown.display_name = Some(text.clone()),
+                _ => {}
+            }
+        }
+        shown
+    }
+}
+
+impl std::fmt::Debug for ServerConfig {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = serde_json::to_string(self).map_err(|_| std::fmt::Error)?;
+        write!(formatter, "ServerConfig {shown}")
+    }
+}
+
+impl Serialize for ServerConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // The derived function of the same name, which `remote = "Self"` makes.
+        Self::serialize(&self.masked(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ServerConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
+}
+
+/// An address without the password before `@` and the values after `?`.
+fn masked_address(url: &str) -> String {
+    let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let mut shown = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{MASK}@{host}{path}"),
+        None => address.to_owned(),
+    };
+    for (index, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+        shown.push(if index == 0 { '?' } else { '&' });
+        match pair.split_once('=') {
+            Some((key, _)) => shown.extend([key, "=", MASK]),
+            None => shown.push_str(pair),
+        }
+    }
+    shown
 }
 
 /// How a server is reached.

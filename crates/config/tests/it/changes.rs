@@ -48,4 +48,8 @@ fn a_new_secret_is_a_change_without_being_told() {
     let changes = difference(&old.config, &new.config);
     assert_eq!(changes.changed["a"], ["auth_ref"]);
     assert!(!format!("{changes:?}").contains("hunter"));
+    let folder = folder_with(&[("t.yaml", "servers:\n  a: {command: x, args: [\"${T}\"]}\n")]);
+    let path = [folder.path().join("t.yaml")];
+    let (old, new) = (loaded_with(&path, &[("T", "hunter1")]), loaded_with(&path, &[("T", "hunter2")]));
+    assert_eq!(difference(&old.config, &new.config).changed["a"], ["args"]);
 }

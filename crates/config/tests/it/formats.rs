@@ -205,7 +205,10 @@ fn owlclaw_tls_and_unknown_keys() {
 
 #[test]
 fn native_files_may_be_json_or_toml_and_share_settings() {
-    let json = loaded_text("toolgate.json", r#"{"servers": {"a": {"command": "x"}}, "names": "plain"}"#);
+    let json = loaded_text(
+        "toolgate.json",
+        r#"{"$schema": "x", "servers": {"a": {"command": "x"}}, "names": "plain"}"#,
+    );
     assert_eq!((json.problems.len(), json.config.servers.len()), (0, 1));
     let toml = loaded_text("toolgate.toml", "names = \"mcp\"\n[servers.a]\ncommand = \"x\"\n");
     assert_eq!((toml.problems.len(), toml.config.servers.len()), (0, 1));
@@ -215,4 +218,48 @@ fn native_files_may_be_json_or_toml_and_share_settings() {
     assert_eq!(yaml.problems, []);
     assert_eq!(yaml.config.servers["b"].command.as_deref(), Some("x"));
     assert_eq!(yaml.config.servers["b"].call_timeout, Duration::from_secs(9));
+}
+
+#[test]
+fn a_bare_timeout_is_seconds_unless_that_makes_no_sense() {
+    let check = |timeout: &str, expected: u64| {
+        let text = format!(r#"{{"mcpServers": {{"a": {{"command": "x", "timeout": {timeout}}}}}}}"#);
+        assert_eq!(only_server("mcp.json", &text).call_timeout, Duration::from_secs(expected), "{timeout}");
+    };
+    check("60", 60);
+    check("1200", 1200);
+    check("600000", 600);
+    check("\"30s\"", 30);
+}
+
+#[test]
+fn files_are_told_apart_by_what_they_hold() {
+    use toolgate_config::Format;
+    let check = |name: &str, text: &str, expected: Format| {
+        let origin = toolgate_config::Origin::Default;
+        let document = toolgate_config::Node::from_json(&serde_json::from_str(text).unwrap(), &origin);
+        assert_eq!(toolgate_config::format::detect(name.as_ref(), &document), expected, "{name} {text}");
+    };
+    check("mcp.json", r#"{"mcpServers": {}}"#, Format::McpServers);
+    check("mcp.json", r#"{"servers": {"a": {"command": "x"}}}"#, Format::VsCode);
+    check("any.json", r#"{"servers": {}, "inputs": []}"#, Format::VsCode);
+    check("any.json", r#"{"servers": {"a": {"type": "http", "url": "http://h/"}}}"#, Format::VsCode);
+    check("settings.json", r#"{"mcp": {"servers": {}}}"#, Format::VsCode);
+    check("settings.json", r#"{"context_servers": {}}"#, Format::McpServers);
+    check("toolgate.json", r#"{"servers": {"a": {"command": "x"}}}"#, Format::Native);
+    check("any.toml", r#"{"mcp": {"servers": []}}"#, Format::Otter);
+    check("any.toml", r#"{"mcp_servers": []}"#, Format::Otter);
+    check("any.toml", r#"{"mcp_servers": {}}"#, Format::Codex);
+    check("any.toml", r#"{"server_id": "a"}"#, Format::Spear);
+    check("any.yaml", r#"{"mcp_server": {}}"#, Format::OwlClaw);
+    check("any.yaml", "{}", Format::Native);
+    check(".claude.json", "{}", Format::McpServers);
+    check("home/.codex/config.toml", "{}", Format::Codex);
+}
+
+#[test]
+fn a_misspelt_section_is_not_silent() {
+    let loaded = loaded_text("mcp.json", r#"{"mcp_servrs": {"a": {"command": "x"}}}"#);
+    assert_eq!(loaded.warnings[0].what, "there is no `mcpServers` in this file");
+    assert_eq!(loaded.warnings[0].help, "did you mean it with `mcp_servrs`?");
 }

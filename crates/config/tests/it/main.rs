@@ -1,5 +1,7 @@
 //! Configuration as people meet it: files in, a configuration or good advice out.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has to fail")]
+
 mod broken;
 mod changes;
 mod discovery;
@@ -11,3 +13,4 @@ mod references;
 mod round_trip;
 mod scene;
 mod seeds;
+mod units;

@@ -53,6 +53,7 @@ fn references_without_a_value_say_which() {
     check("${UNCLOSED", "has no closing `}`");
     check("${two words}", "`${two words}` is not a reference");
     check("${file:absent.txt}", "absent.txt");
+    check("${file:/dev/zero}", "/dev/zero: larger than 65536 bytes");
 }
 
 #[test]
@@ -83,7 +84,8 @@ fn auth_ref_leads_to_a_credential() {
              a: {url: http://x/, auth_ref: \"env:TOKEN\"}\n  \
              b: {url: http://x/, auth_ref: \"file:open.txt\"}\n  \
              c: {url: http://x/, auth_ref: \"file:closed.txt\"}\n  \
-             d: {url: http://x/, auth_ref: \"vault:x\"}\n",
+             d: {url: http://x/, auth_ref: \"vault:x\"}\n  \
+             e: {url: http://x/, auth_ref: \"keyring:x\"}\n",
         ),
         ("open.txt", "s3cret"),
         ("closed.txt", "s3cret\n"),
@@ -101,6 +103,7 @@ fn auth_ref_leads_to_a_credential() {
         loaded.disabled["b"]
     );
     assert!(loaded.disabled["d"].contains("must be env:NAME, file:PATH or keyring:SERVICE/ACCOUNT"));
+    assert_eq!(loaded.disabled["e"], "keyring entry x: write it as keyring:SERVICE/ACCOUNT");
     assert!(loaded.files.files.contains(&folder.path().join("closed.txt")), "a secret's file is watched too");
 }
 
@@ -121,6 +124,23 @@ fn secrets_never_print() {
     assert!(!serde_json::to_string(&loaded.config).unwrap().contains("hunter2"));
     let shown = format!("{:?}", toolgate_config::show::settings(&loaded));
     assert!(shown.contains("***") && !shown.contains("hunter2"));
+}
+
+#[test]
+fn secrets_in_arguments_and_addresses_do_not_print_either() {
+    let text = "servers:\n  a: {command: x, args: [\"--key=${TOKEN}\", plain]}\n  \
+                b: {url: \"http://h/?k=${TOKEN}\"}\n  c: {url: \"https://me:hunter2@h/x?key=hunter2&flag\"}\n\
+                log: {level: \"${TOKEN}\"}\nruntime: {call_timeout: \"${TOKEN}\"}\n";
+    let folder = folder_with(&[("toolgate.yaml", text)]);
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], &[("TOKEN", "hunter2")]);
+    assert_eq!(loaded.config.servers["a"].args, ["--key=hunter2", "plain"]);
+    assert_eq!(loaded.config.servers["b"].url.as_deref(), Some("http://h/?k=hunter2"));
+    let shown = serde_json::to_value(&loaded.config).unwrap();
+    assert_eq!(shown["servers"]["a"]["args"], serde_json::json!(["--key=${TOKEN}", "plain"]));
+    assert_eq!(shown["servers"]["b"]["url"], "http://h/?k=${TOKEN}");
+    assert_eq!(shown["servers"]["c"]["url"], "https://***@h/x?key=***&flag");
+    assert_eq!(loaded.problems.len(), 2, "a token is no level and no time");
+    assert!(!format!("{loaded:?}{:?}", toolgate_config::show::settings(&loaded)).contains("hunter2"));
 }
 
 #[test]

@@ -25,6 +25,15 @@ pub struct Entry {
     digest: u64,
 }
 
+/// Something that a server listed and that is not offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// What: its kind and, where it has one, its name.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
 impl Entry {
     /// The JSON object, byte for byte as the server sent it.
     pub fn raw(&self) -> &Bytes {
@@ -109,15 +118,10 @@ impl Found {
         Ok(found)
     }
 
-    /// The entry, or why it cannot be offered: its name as far as it has one, and the reason.
-    pub(super) fn judge(
-        self,
-        page: &Bytes,
-        kind: Kind,
-        annotations: Annotations,
-    ) -> Result<Entry, (String, String)> {
+    /// The entry, or why it cannot be offered.
+    pub(super) fn judge(self, page: &Bytes, kind: Kind, annotations: Annotations) -> Result<Entry, Dropped> {
         let identity_key = kind.identity_key();
-        let nameless = |why: String| (format!("a {}", kind.noun()), why);
+        let nameless = |why: String| Dropped { what: format!("a {}", kind.noun()), why };
         if !self.object {
             return Err(nameless("is not an object".into()));
         }
@@ -127,7 +131,7 @@ impl Found {
                 "has a '{identity_key}' that is not a text of at least one character"
             )));
         };
-        let named = |why: String| (format!("{} '{native}'", kind.noun()), why);
+        let named = |why: String| Dropped { what: format!("{} '{native}'", kind.noun()), why };
         if let Some(key) = self.repeated {
             return Err(named(format!("has '{key}' twice, which readers understand differently")));
         }

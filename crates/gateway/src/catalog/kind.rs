@@ -5,9 +5,13 @@ use toolgate_protocol::Method;
 /// What a list is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// What a model calls.
     Tool,
+    /// A prepared conversation.
     Prompt,
+    /// Something to read, under a URI.
     Resource,
+    /// A pattern of URIs that can be read.
     Template,
 }
 

@@ -11,15 +11,15 @@ use toolgate_client::status::Greeting;
 use toolgate_protocol::scan::{Malformed, Scanner};
 use toolgate_protocol::{Era, Object, text};
 
-use super::entry::{Annotations, Entry, Found};
+use super::entry::{Annotations, Dropped, Entry, Found};
 use super::kind::Kind;
 
 /// How many entries of one kind are taken from one server.
-pub(super) const MAX_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 /// How many bytes of pages of one kind are taken from one server.
-pub(super) const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// How many pages of one kind are asked of one server, so that one that always promises another page comes to an end.
-pub(super) const MAX_PAGES: usize = 1_000;
+const MAX_PAGES: usize = 1_000;
 
 /// All that one server lists, and what it said of itself. Cloning it copies no entries.
 #[derive(Clone, Debug)]
@@ -28,15 +28,6 @@ pub struct Listing {
     greeting: Option<Greeting>,
     over_http: bool,
     lists: [List; 4],
-}
-
-/// Something that a server listed and that is not offered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped {
-    /// What: its kind and, where it has one, its name.
-    pub what: String,
-    /// Why not.
-    pub why: String,
 }
 
 /// What became of a page.
@@ -53,10 +44,20 @@ pub struct Added {
 pub enum UnusablePage {
     /// The result is not a JSON object.
     #[error("the list of server '{server}' is not valid: {cause}")]
-    Malformed { server: Arc<str>, cause: Malformed },
+    Malformed {
+        /// Whose list it is.
+        server: Arc<str>,
+        /// What is wrong, and where.
+        cause: Malformed,
+    },
     /// The result has no list in it.
     #[error("the answer of server '{server}' has no '{key}'")]
-    NoList { server: Arc<str>, key: &'static str },
+    NoList {
+        /// Whose answer it is.
+        server: Arc<str>,
+        /// The member that should hold the list.
+        key: &'static str,
+    },
 }
 
 /// How long, and by whom, a list may be kept.
@@ -117,14 +118,9 @@ impl Listing {
         self.lists[kind.index()] = before.lists[kind.index()].clone();
     }
 
-    /// Forgets the list of one kind, to take it in anew from its first page.
-    pub fn clear(&mut self, kind: Kind) {
-        self.lists[kind.index()] = List::default();
-    }
-
     /// Takes in the `result` of one page.
     pub fn add_page(&mut self, kind: Kind, result: &Bytes) -> Result<Added, UnusablePage> {
-        let page = match Page::scan(result, kind) {
+        let page = match ScannedPage::scan(result, kind) {
             Ok(Some(page)) => page,
             Ok(None) => {
                 return Err(UnusablePage::NoList { server: self.server.clone(), key: kind.list_key() });
@@ -171,18 +167,25 @@ impl List {
         annotations: Annotations,
         added: &mut Added,
     ) {
+        let (elements, mut repeated) = (found.len(), 0);
         for found in found {
             if self.entries.len() == MAX_ENTRIES {
                 return added.stop(kind, format!("a server may list at most {MAX_ENTRIES}"));
             }
             match found.judge(page, kind, annotations) {
                 Ok(entry) if self.known.insert(entry.native().clone()) => self.entries.push(Arc::new(entry)),
-                Ok(entry) => added.dropped.push(Dropped {
-                    what: format!("{} '{}'", kind.noun(), entry.native()),
-                    why: "is listed twice; the first one counts".into(),
-                }),
-                Err((what, why)) => added.dropped.push(Dropped { what, why }),
+                Ok(entry) => {
+                    repeated += 1;
+                    let what = format!("{} '{}'", kind.noun(), entry.native());
+                    added.dropped.push(Dropped { what, why: "is listed twice; the first one counts".into() });
+                }
+                Err(dropped) => added.dropped.push(dropped),
             }
+        }
+        // A server that overlooks the cursor gives the same page for ever.
+        if added.next.is_some() && repeated > 0 && repeated == elements {
+            added.dropped.clear();
+            added.stop(kind, "the server gave a page of nothing but what it had listed already".into());
         }
     }
 
@@ -207,7 +210,7 @@ impl Freshness {
 }
 
 /// A page after the one pass over it.
-struct Page {
+struct ScannedPage {
     found: Vec<Found>,
     /// Whether it had more elements than are looked at.
     cut: bool,
@@ -216,10 +219,10 @@ struct Page {
     public: bool,
 }
 
-impl Page {
+impl ScannedPage {
     /// Nothing where the page has no list of this kind.
-    fn scan(result: &[u8], kind: Kind) -> Result<Option<Page>, Malformed> {
-        let mut page = Page { found: Vec::new(), cut: false, next: None, ttl_ms: None, public: false };
+    fn scan(result: &[u8], kind: Kind) -> Result<Option<ScannedPage>, Malformed> {
+        let mut page = ScannedPage { found: Vec::new(), cut: false, next: None, ttl_ms: None, public: false };
         let mut list_seen = false;
         let mut scanner = Scanner::new(result)?;
         scanner.members(|scanner, key, _| {

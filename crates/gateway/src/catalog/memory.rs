@@ -38,13 +38,26 @@ pub struct Memory {
 pub enum MemoryError {
     /// The file system refused.
     #[error("cannot use {}: {cause}", path.display())]
-    Io { path: PathBuf, cause: io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// The listing, or the file, is larger than what is kept.
     #[error("{}: more than {MAX_FILE} bytes are not remembered for one server", path.display())]
-    TooLarge { path: PathBuf },
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is damaged or of another version.
     #[error("{} is damaged ({cause}) and is ignored; it can be deleted", path.display())]
-    Damaged { path: PathBuf, cause: String },
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
 }
 
 impl Memory {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::digest::{Digest, letters};
 
 /// The longest name that is given, in characters. Plain names stay as their servers made them.
-pub(super) const MAX_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// How names are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -180,9 +180,9 @@ impl Prefixes {
 }
 
 fn mcp(server: &str, tool: &str) -> Wanted {
-    let (prefix, cleaned) = (clean(&server.replace('-', "_")), clean(tool));
-    let exact = cleaned == tool
-        && prefix.chars().eq(server.chars().map(|letter| if letter == '-' { '_' } else { letter }));
+    let server = server.replace('-', "_");
+    let (prefix, cleaned) = (clean(&server), clean(tool));
+    let exact = prefix == server && cleaned == tool;
     let name = format!("mcp_{prefix}_{cleaned}");
     Wanted { exact: exact && name.len() <= MAX_NAME, name }
 }

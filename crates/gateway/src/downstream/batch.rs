@@ -90,7 +90,7 @@ async fn one(
             match passage.next().await {
                 // What comes before the answers has no place in an array: it goes the session's own way.
                 Piece::Message(message) => session.mailbox.push(message),
-                Piece::Last(bytes, _) => return Some(bytes),
+                Piece::Last(last) => return Some(last.bytes),
                 Piece::Cancelled => return None,
             }
         },

@@ -141,7 +141,7 @@ async fn answer(gateway: &Arc<Gateway>, connection: &Connection, message: Messag
         Outcome::Passage(mut passage) => loop {
             match passage.next().await {
                 Piece::Message(message) => send(message).await,
-                Piece::Last(message, _) => return send(message).await,
+                Piece::Last(last) => return send(last.bytes).await,
                 Piece::Cancelled => return,
             }
         },

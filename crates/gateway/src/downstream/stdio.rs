@@ -199,7 +199,7 @@ impl Conversation {
             Outcome::Passage(mut passage) => loop {
                 match passage.next().await {
                     Piece::Message(message) => self.send(message).await,
-                    Piece::Last(message, _) => return self.send(message).await,
+                    Piece::Last(last) => return self.send(last.bytes).await,
                     Piece::Cancelled => return,
                 }
             },

@@ -117,7 +117,13 @@ async fn respond_to(gateway: &Arc<Gateway>, client: &Client, message: Message) -
         Outcome::Taken => respond::empty(StatusCode::ACCEPTED),
         Outcome::Listening(listener) => listener_stream(gateway, listener),
         Outcome::Passage(mut passage) => match passage.next().await {
-            Piece::Last(bytes, code) => respond::json(respond::status(era, code), bytes),
+            Piece::Last(last) => {
+                let mut response = respond::json(respond::status(era, last.code), last.bytes);
+                response
+                    .headers_mut()
+                    .extend(last.headers.into_iter().map(|(name, value)| (Some(name), value)));
+                response
+            }
             Piece::Message(first) => passage_stream(first, passage),
             // There is nothing to say to a client that cancelled; a stream without events says just that.
             Piece::Cancelled => respond::events(stream::empty()),
@@ -136,7 +142,7 @@ fn passage_stream(first: Bytes, passage: Passage) -> Response<Body> {
         };
         match piece {
             Piece::Message(message) => Some((event_stream::event(&message, None), Some(passage))),
-            Piece::Last(message, _) => Some((event_stream::event(&message, None), None)),
+            Piece::Last(last) => Some((event_stream::event(&last.bytes, None), None)),
             Piece::Cancelled => None,
         }
     });

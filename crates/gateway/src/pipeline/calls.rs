@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use toolgate_client::Call;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, Era, ErrorReply, Message};
+use toolgate_protocol::{Code, Era, ErrorReply, Message, Method};
 
+use crate::enforce;
+use crate::enforce::arguments::ToolCheck;
 use crate::fleet::Member;
 use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, has_member};
+use crate::relay::passage::{Cleared, Way};
 use crate::relay::{Asked, Passage};
 use crate::router::{self, Routed};
 use crate::session::Client;
@@ -25,16 +28,18 @@ pub async fn begin(
     {
         return Ok(Outcome::Passage(passage));
     }
-    let published = gateway.published();
+    let mut published = gateway.published();
     let routed = match router::resolve(&published, message) {
         // A server that is still starting may have what is not known yet.
         Err(_) if !gateway.fleet.members().is_empty() => {
             gateway.fleet.settle(gateway.settings.start_patience).await;
-            router::resolve(&gateway.published(), message)?
+            published = gateway.published();
+            router::resolve(&published, message)?
         }
         routed => routed?,
     };
-    relay(gateway, client, message, asked, routed)
+    let check = message.field_text(Field::Name).and_then(|name| published.check(&name));
+    relay(gateway, client, message, asked, routed, check)
 }
 
 /// Sends a request about a task to the server that has it.
@@ -48,8 +53,8 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
         None => only_with_tasks(&published.members),
     };
     let member = member.ok_or_else(unknown)?;
-    let routed = Routed { member, native: None, parameters: Vec::new() };
-    relay(gateway, client, message, asked, routed)
+    let routed = Routed { member, target: None, native: None, parameters: Vec::new() };
+    relay(gateway, client, message, asked, routed, None)
 }
 
 fn relay(
@@ -58,6 +63,7 @@ fn relay(
     message: &Message,
     asked: Asked,
     routed: Routed,
+    check: Option<&ToolCheck>,
 ) -> Result<Outcome, ErrorReply> {
     let underway = match client {
         Client::Legacy(session) => {
@@ -74,16 +80,26 @@ fn relay(
         parameters: routed.parameters,
         timeout: None,
     };
-    let passage = Passage::begin(
-        asked,
-        client.clone(),
-        routed.member.server.clone(),
-        call,
-        Arc::clone(&gateway.parked),
-        Arc::clone(&gateway.tasks),
-        underway,
-    );
-    Ok(Outcome::Passage(passage))
+    let cleared = match (asked.method, &routed.target) {
+        (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
+            let check = check.filter(|_| asked.method == Method::ToolsCall);
+            let (admitted, closing) = enforce::request(&gateway.gate, client, None, target, check, call)?;
+            Cleared::Governed(admitted, closing)
+        }
+        // Completions are of use only for what can be seen.
+        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client, target) => {
+            return Err(enforce::refuse::unknown(target.kind, &target.exposed));
+        }
+        _ => Cleared::Free(call),
+    };
+    let way = Way {
+        server: routed.member.server.clone(),
+        parked: Arc::clone(&gateway.parked),
+        tasks: Arc::clone(&gateway.tasks),
+        max_output_bytes: routed.member.desired.max_output_bytes,
+        progress_after: gateway.settings.progress_after,
+    };
+    Ok(Outcome::Passage(Passage::begin(asked, client.clone(), way, cleared, underway)))
 }
 
 fn asked(message: &Message) -> Result<Asked, ErrorReply> {

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use serde_json::json;
+use toolgate_governance::{Standing, Subject};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method};
 
-use crate::catalog::Kind;
+use crate::catalog::{Item, Kind, Lens, View};
 use crate::gateway::Gateway;
 use crate::pipeline::Outcome;
+use crate::published::Published;
 use crate::session::Client;
 
 /// One page of a list.
@@ -29,9 +33,39 @@ pub async fn page(
         ),
     };
     let published = gateway.published();
-    let page = published
-        .view()
+    let page = view(gateway, &published, client)
         .page(kind, cursor.as_deref())
         .map_err(|error| ErrorReply::new(Code::InvalidParams, error.to_string()))?;
     Ok(Outcome::Answer(page.answer(message.id().unwrap_or(b"null"), client.era()), None))
+}
+
+/// The lists as this client sees them: prepared once for all clients that see the same.
+fn view(gateway: &Gateway, published: &Published, client: &Client) -> Arc<View> {
+    let standing = gateway.gate.standing(client.principal());
+    let visible = |kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), None);
+    let decorate = |item: &Item| limits(gateway, &standing, item);
+    let lens = Lens { visible: &visible, decorate: &decorate, for_everyone: false, server_info: None };
+    published.view(standing.visibility_class(), &lens)
+}
+
+fn subject(kind: Kind, item: &Item) -> Subject<'_> {
+    let kind = match kind {
+        Kind::Tool => toolgate_governance::Kind::Tool,
+        Kind::Prompt => toolgate_governance::Kind::Prompt,
+        Kind::Resource | Kind::Template => toolgate_governance::Kind::Resource,
+    };
+    Subject { kind, server: item.server_name(), name: item.native(), exposed: item.exposed() }
+}
+
+/// The limits that are shown with a tool.
+fn limits(gateway: &Gateway, standing: &Standing, item: &Item) -> Option<String> {
+    let limits = gateway.gate.meters.remaining(standing, &subject(Kind::Tool, item), Timestamp::now());
+    if limits.is_empty() {
+        return None;
+    }
+    let limits: Vec<_> = limits
+        .iter()
+        .map(|one| json!({"rule": one.rule, "measure": one.measure, "limit": one.limit}))
+        .collect();
+    Some(format!(r#""io.toolgate/limits":{}"#, serde_json::Value::from(limits)))
 }

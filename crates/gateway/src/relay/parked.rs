@@ -14,7 +14,7 @@ use toolgate_client::Reply;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Object, error, text};
 
-use crate::relay::passage::{Inner, Passage, Piece};
+use crate::relay::passage::{Inner, Last, Passage, Piece};
 use crate::relay::{Asked, failure};
 use crate::seal::{Purpose, Seal};
 use crate::session::Client;
@@ -57,12 +57,14 @@ impl Parked {
 
     /// Lets a call wait and gives the answer that asks its client for input.
     pub(super) fn park(inner: Box<Inner>) -> Piece {
-        let parked = Arc::clone(&inner.parked);
+        let parked = Arc::clone(&inner.way.parked);
         let era = inner.client.era();
         let id = inner.asked.id.clone();
         match parked.enter(inner) {
-            Ok(result) => Piece::Last(error::result_answer(&id, &result), None),
-            Err(reply) => Piece::Last(reply.answer(Some(&id), era), Some(reply.code.number(era))),
+            Ok(result) => Piece::Last(Last::plain(error::result_answer(&id, &result), None)),
+            Err(reply) => {
+                Piece::Last(Last::plain(reply.answer(Some(&id), era), Some(reply.code.number(era))))
+            }
         }
     }
 
@@ -72,7 +74,7 @@ impl Parked {
         let state = State {
             call,
             caller: inner.client.principal().id.to_string(),
-            request: fingerprint(&inner.call.message),
+            request: inner.fingerprint.clone(),
         };
         let state = serde_json::to_vec(&state).map_err(|_| failure::unrepeatable())?;
         let state = self.seal.seal(Purpose::ParkedCall, &state).map_err(sealed)?;
@@ -159,7 +161,7 @@ fn input_required(inner: &Inner, state: &str) -> Vec<u8> {
 }
 
 /// What makes a repeated request the same one: its method and what it names.
-fn fingerprint(message: &Message) -> String {
+pub(super) fn fingerprint(message: &Message) -> String {
     let named = message.field(Field::Name).or(message.field(Field::Uri)).unwrap_or_default();
     format!("{} {}", message.method_name().unwrap_or_default(), String::from_utf8_lossy(named))
 }

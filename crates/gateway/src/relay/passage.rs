@@ -1,38 +1,68 @@
 //! One request under way: its pieces, one after the other, until the last.
 
+mod step;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use http::header::{HeaderName, HeaderValue};
 use toolgate_client::call::Answer;
-use toolgate_client::{Call, CallError, Event, Outbox, Question, Server};
-use toolgate_protocol::message::Field;
-use toolgate_protocol::{Era, Kind, era};
+use toolgate_client::{Call, CallError, Outbox, Question, Server};
+use toolgate_governance::{Admitted, Permitted, Refusal};
 
-use crate::relay::asking::{self, Open};
+use crate::enforce::closing::Closing;
+use crate::enforce::consent;
 use crate::relay::round::{self, Round};
-use crate::relay::tasks::Tasks;
-use crate::relay::{Asked, Parked, failure, notice};
+use crate::relay::{Asked, Parked, Tasks};
 use crate::session::Client;
 use crate::session::inflight::Underway;
-
-/// How often a modern server may ask a legacy client anew within one request.
-const MAX_ROUNDS: u32 = 16;
 
 /// A part of what a client is sent for its request: a whole JSON-RPC message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A notification or a question; more will come.
     Message(Bytes),
-    /// The answer, and its error code where it is an error.
-    Last(Bytes, Option<i32>),
+    /// The answer.
+    Last(Last),
     /// The client cancelled: nothing more will come.
     Cancelled,
+}
+
+/// The answer to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Last {
+    pub bytes: Bytes,
+    /// The code, where it is an error.
+    pub code: Option<i32>,
+    /// What is left of quotas, where the answer goes by HTTP.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// What may go to a server.
+#[derive(Debug)]
+pub enum Cleared {
+    /// What policy governs: it passed the gate, or waits for somebody to agree.
+    Governed(Admitted<Call>, Closing),
+    /// What no policy governs: completions of what can be seen, requests about tasks.
+    Free(Call),
+}
+
+/// The way to the server and what is used on it.
+#[derive(Clone, Debug)]
+pub struct Way {
+    pub server: Server,
+    pub parked: Arc<Parked>,
+    pub tasks: Arc<Tasks>,
+    /// The longest result that is passed on.
+    pub max_output_bytes: Option<usize>,
+    /// After how long without news the client is told that the call goes on.
+    pub progress_after: Duration,
 }
 
 /// A request under way. Dropping it cancels the call at its server.
@@ -45,24 +75,32 @@ pub struct Passage {
 pub(super) struct Inner {
     pub(super) asked: Asked,
     pub(super) client: Client,
-    pub(super) server: Server,
-    pub(super) call: Call,
-    pub(super) parked: Arc<Parked>,
-    tasks: Arc<Tasks>,
+    pub(super) way: Way,
+    /// What makes a repeated request the same one; see [`Parked`].
+    pub(super) fingerprint: String,
+    /// The call, for repeating it with a client's answers. Absent until it may run.
+    call: Option<Call>,
+    closing: Option<Closing>,
     outbox: Arc<Outbox>,
     stage: Stage,
     /// Questions of a legacy server that its legacy client is being asked.
     open: FuturesUnordered<BoxFuture<'static, ()>>,
-    /// Questions of a legacy server that a modern client must answer with its next request.
+    /// Questions that a modern client must answer with its next request.
     pub(super) unanswered: Vec<(String, Question)>,
     ready: VecDeque<Piece>,
     rounds: u32,
+    /// How often the client was told that the call goes on.
+    reminders: u32,
     underway: Option<Underway>,
 }
 
+type Answering = Pin<Box<dyn Future<Output = Result<Answer, CallError>> + Send>>;
+
 enum Stage {
+    /// Somebody must agree first.
+    Waiting(BoxFuture<'static, Result<Permitted<Call>, Refusal>>),
     /// The server works.
-    Calling(Pin<Box<dyn Future<Output = Result<Answer, CallError>> + Send>>),
+    Calling(Answering),
     /// A modern server wants input and its legacy client is being asked.
     Asking(BoxFuture<'static, Result<Round, round::Refused>>),
 }
@@ -73,37 +111,69 @@ impl std::fmt::Debug for Passage {
     }
 }
 
+impl Last {
+    /// An answer without headers.
+    pub fn plain(bytes: Bytes, code: Option<i32>) -> Last {
+        Last { bytes, code, headers: Vec::new() }
+    }
+}
+
 impl Passage {
     /// Sends a request on its way.
     pub fn begin(
         asked: Asked,
         client: Client,
-        server: Server,
-        call: Call,
-        parked: Arc<Parked>,
-        tasks: Arc<Tasks>,
+        way: Way,
+        cleared: Cleared,
         underway: Option<Underway>,
     ) -> Passage {
         let outbox = Arc::new(Outbox::default());
-        let stage = Stage::calling(&server, &call, &outbox);
-        Passage::of(Inner {
+        let mut question = None;
+        let message = match &cleared {
+            Cleared::Free(call) => &call.message,
+            Cleared::Governed(Admitted::Permitted(permitted), _) => &permitted.call().message,
+            Cleared::Governed(Admitted::Waiting(waiting), _) => &waiting.call().message,
+        };
+        let fingerprint = if client.era() == toolgate_protocol::Era::Modern {
+            super::parked::fingerprint(message)
+        } else {
+            String::new()
+        };
+        let (stage, call, closing) = match cleared {
+            Cleared::Free(call) => (Stage::calling(&way.server, &call, &outbox), Some(call), None),
+            Cleared::Governed(Admitted::Permitted(permitted), mut closing) => {
+                let (call, terms) = permitted.into_parts();
+                closing.runs_under(terms);
+                (Stage::calling(&way.server, &call, &outbox), Some(call), Some(closing))
+            }
+            Cleared::Governed(Admitted::Waiting(waiting), closing) => {
+                let (decision, asked) = consent::begin(closing.gate(), waiting, closing.draft());
+                question = asked;
+                (Stage::Waiting(decision), None, Some(closing))
+            }
+        };
+        let mut inner = Inner {
             asked,
             client,
-            server,
+            way,
+            fingerprint,
             call,
-            parked,
-            tasks,
+            closing,
             outbox,
             stage,
             open: FuturesUnordered::new(),
             unanswered: Vec::new(),
             ready: VecDeque::new(),
             rounds: 0,
+            reminders: 0,
             underway,
-        })
-    }
-
-    pub(super) fn of(inner: Inner) -> Passage {
+        };
+        if matches!(inner.stage, Stage::Waiting(_)) {
+            inner.remind("waiting for approval");
+        }
+        if let Some(question) = question {
+            inner.ask(question);
+        }
         Passage { inner: Some(Box::new(inner)) }
     }
 
@@ -133,142 +203,11 @@ impl Stage {
     }
 }
 
-/// What woke a passage.
-enum Woken {
-    Cancelled,
-    Said(Event),
-    Replied,
-    Answered(Result<Answer, CallError>),
-    Input(Result<Round, round::Refused>),
-}
-
 impl Inner {
-    async fn step(&mut self) {
-        let cancelled = async {
-            match &self.underway {
-                Some(underway) => underway.cancelled.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
-        let stage = async {
-            match &mut self.stage {
-                Stage::Calling(answer) => Woken::Answered(answer.await),
-                Stage::Asking(round) => Woken::Input(round.await),
-            }
-        };
-        let woken = tokio::select! {
-            biased;
-            () = cancelled => Woken::Cancelled,
-            event = self.outbox.next() => Woken::Said(event),
-            Some(()) = self.open.next(), if !self.open.is_empty() => Woken::Replied,
-            woken = stage => woken,
-        };
-        match woken {
-            Woken::Cancelled => self.ready.push_back(Piece::Cancelled),
-            Woken::Said(event) => self.said(event),
-            Woken::Replied => {}
-            Woken::Answered(answer) => {
-                // What the server said before it answered reaches the client before the answer.
-                while let Some(event) = self.outbox.take() {
-                    self.said(event);
-                }
-                self.answered(answer);
-            }
-            Woken::Input(Ok(round)) => self.repeat(&round),
-            Woken::Input(Err(refused)) => self.last_error(&refused.reply()),
-        }
-    }
-
-    fn said(&mut self, event: Event) {
-        match event {
-            Event::Ask(question) => self.ask(question),
-            Event::Progress(params) => {
-                if let Some(message) = notice::progress(&params, self.asked.token.as_deref()) {
-                    self.ready.push_back(Piece::Message(message));
-                }
-            }
-            Event::Log(params) => {
-                if notice::log_wanted(&params, &self.client, &self.asked) {
-                    let method = toolgate_protocol::Method::LogMessage.name();
-                    self.ready.push_back(Piece::Message(notice::write(method, Some(&params))));
-                }
-            }
-            Event::Other(method, params) => {
-                self.ready.push_back(Piece::Message(notice::write(method.name(), params.as_deref())));
-            }
-        }
-    }
-
-    fn ask(&mut self, question: Question) {
-        if !asking::can_answer(&self.client, &question) {
-            return asking::refuse(question);
-        }
-        match &self.client {
-            Client::Legacy(session) => match asking::ask(session, question) {
-                Some(Open { message, reply }) => {
-                    self.ready.push_back(Piece::Message(message));
-                    self.open.push(reply);
-                }
-                None => tracing::warn!(server = %self.server.name(), "too many open questions at one client"),
-            },
-            Client::Modern { .. } => {
-                let key = format!("question-{}", self.unanswered.len() + 1);
-                self.unanswered.push((key, question));
-            }
-        }
-    }
-
-    fn answered(&mut self, answer: Result<Answer, CallError>) {
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => return self.last_error(&failure::reply(&error)),
-        };
-        let wants_input = answer.era == Era::Modern && round::wants_input(&answer.message);
-        if let (true, Client::Legacy(session)) = (wants_input, &self.client) {
-            self.rounds += 1;
-            if self.rounds > MAX_ROUNDS {
-                return self.last_error(&failure::too_many_rounds(MAX_ROUNDS));
-            }
-            match round::begin(session, &answer.message) {
-                Ok((questions, replies)) => {
-                    self.ready.extend(questions.into_iter().map(Piece::Message));
-                    self.stage = Stage::Asking(replies);
-                }
-                Err(refused) => self.last_error(&refused.reply()),
-            }
-            return;
-        }
-        self.tasks.note(self.server.name(), &answer.message);
-        let code = (answer.message.kind() == Kind::Error).then(|| error_code(&answer)).flatten();
-        let era = self.client.era();
-        let bytes = era::answer::write(&answer.message, &self.asked.id, self.asked.method, answer.era, era);
-        self.ready.push_back(Piece::Last(bytes, code));
-    }
-
-    fn repeat(&mut self, round: &Round) {
-        match round.repeated(&self.call.message) {
-            Some(message) => {
-                self.call.message = message;
-                self.stage = Stage::calling(&self.server, &self.call, &self.outbox);
-            }
-            None => self.last_error(&failure::unrepeatable()),
-        }
-    }
-
-    fn last_error(&mut self, reply: &toolgate_protocol::ErrorReply) {
-        let era = self.client.era();
-        let bytes = reply.answer(Some(&self.asked.id), era);
-        self.ready.push_back(Piece::Last(bytes, Some(reply.code.number(era))));
-    }
-
     /// Goes on for a modern client that came back with answers.
     pub(super) fn resume(mut self: Box<Self>, asked: Asked, client: Client) -> Passage {
         self.asked = asked;
         self.client = client;
         Passage { inner: Some(self) }
     }
-}
-
-fn error_code(answer: &Answer) -> Option<i32> {
-    std::str::from_utf8(answer.message.field(Field::Code)?).ok()?.parse().ok()
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::era::Era;
 use crate::message::{Message, MetaField};
+use crate::scan::Shape;
 use crate::text;
 use crate::version::Version;
 
@@ -22,7 +23,10 @@ pub struct Envelope {
 
 impl Envelope {
     /// A client that introduced itself in an `initialize` handshake, or that we are ourselves.
+    /// Capabilities that are no object, which no revision allows, count as none.
     pub fn new(era: Era, capabilities: Bytes, client_info: Option<Bytes>) -> Envelope {
+        let is_object = Shape::of(&capabilities) == Some(Shape::Object);
+        let capabilities = if is_object { capabilities } else { Bytes::from_static(b"{}") };
         let mut members = format!(
             r#""{}":"{}","{}":{}"#,
             MetaField::ProtocolVersion.key(),

@@ -23,28 +23,38 @@ pub struct Outgoing<'a> {
     pub log_level: Option<&'a str>,
 }
 
-/// Members of `_meta` that a modern client says of itself and that mean nothing to a legacy server.
+/// Members of `_meta` that a modern client says of itself: they mean nothing to a legacy server, and a legacy client
+/// that writes them says nothing that we would believe.
 const HOP_BY_HOP: [MetaField; 4] =
     [MetaField::ProtocolVersion, MetaField::ClientInfo, MetaField::ClientCapabilities, MetaField::LogLevel];
+
+/// Members of `params` with which a modern client answers a server's questions.
+const ANSWERS: [Field; 2] = [Field::InputResponses, Field::RequestState];
 
 impl Outgoing<'_> {
     /// The request as the server shall see it. The progress token becomes the id: tokens of two clients may be equal.
     pub fn write(&self, message: &Message) -> Vec<u8> {
         let id = self.id.to_string();
-        let mut edits = Edits { list: Vec::with_capacity(6) };
+        let mut edits = Edits { list: Vec::with_capacity(8) };
         if let Some(place) = message.id_place() {
             edits.replace(place, id.as_bytes());
         }
         if let Some((place, native)) = self.native {
             edits.replace(place, text::quote(native).as_bytes());
         }
+        if let Some(place) = message.meta_place(MetaField::ProgressToken) {
+            edits.replace(place, id.as_bytes());
+        }
         match (self.envelope.era, self.era) {
-            (Era::Modern, Era::Legacy) => self.strip(message, &id, &mut edits),
-            (Era::Legacy, Era::Modern) => {
-                edit_token(message, &id, &mut edits);
-                self.introduce(message, &mut edits);
+            (Era::Modern, Era::Legacy) => {
+                forget_answers(message, &mut edits);
+                forget_introduction(message, &mut edits);
             }
-            (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => edit_token(message, &id, &mut edits),
+            (Era::Legacy, Era::Modern) => {
+                self.introduce(message, &mut edits);
+                forget_introduction(message, &mut edits);
+            }
+            (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {}
         }
         edits.apply(message.bytes())
     }
@@ -53,42 +63,14 @@ impl Outgoing<'_> {
     fn introduce(&self, message: &Message, edits: &mut Edits) {
         let members = self.envelope.modern_members(self.log_level);
         match (message.body_place(), message.place(Field::Meta)) {
-            (_, Some(meta)) => edits.insert_members(meta, members, message.bytes()),
-            (Some(params), None) => edits.insert_members(params, wrap(&members), message.bytes()),
+            (_, Some(meta)) => edits.insert_members(meta, members),
+            (Some(params), None) => edits.insert_members(params, wrap(&members)),
             (None, None) => {
                 let end = message.bytes().iter().rposition(|byte| *byte == b'}').unwrap_or_default();
-                let mut params = br#","params":{"#.to_vec();
-                params.extend_from_slice(&wrap(&members));
-                params.push(b'}');
+                let params = [br#","params":{"#.as_slice(), &wrap(&members), b"}"].concat();
                 edits.replace(Span::new(end, end), &params);
             }
         }
-    }
-
-    /// Takes out what only a modern server understands.
-    fn strip(&self, message: &Message, id: &str, edits: &mut Edits) {
-        for field in [Field::InputResponses, Field::RequestState] {
-            if let (Some(value), Some(params)) = (message.place(field), message.body_place()) {
-                edits.remove_member_of(message.bytes(), params, value);
-            }
-        }
-        let Some(meta) = message.place(Field::Meta) else { return };
-        let Ok(object) = Object::parse(meta.of(message.bytes())) else { return };
-        let mut rebuilt = b"{".to_vec();
-        for (key, value) in object.members() {
-            if HOP_BY_HOP.iter().any(|field| field.key() == key) {
-                continue;
-            }
-            if rebuilt.len() > 1 {
-                rebuilt.push(b',');
-            }
-            rebuilt.extend_from_slice(text::quote(&key).as_bytes());
-            rebuilt.push(b':');
-            let token = key == MetaField::ProgressToken.key();
-            rebuilt.extend_from_slice(if token { id.as_bytes() } else { value });
-        }
-        rebuilt.push(b'}');
-        edits.replace(meta, &rebuilt);
     }
 }
 
@@ -96,53 +78,75 @@ fn wrap(members: &[u8]) -> Vec<u8> {
     [br#""_meta":{"#.as_slice(), members, b"}"].concat()
 }
 
-fn edit_token(message: &Message, id: &str, edits: &mut Edits) {
-    if let Some(place) = message.meta_place(MetaField::ProgressToken) {
-        edits.replace(place, id.as_bytes());
+/// Takes out of `_meta` what the client says of itself.
+fn forget_introduction(message: &Message, edits: &mut Edits) {
+    let introduced = HOP_BY_HOP.iter().any(|field| message.meta_place(*field).is_some());
+    if let (true, Some(meta)) = (introduced, message.place(Field::Meta)) {
+        edits.remove_members(message.bytes(), meta, &HOP_BY_HOP.map(MetaField::key));
+    }
+}
+
+/// Takes out of `params` what answers a modern server's questions.
+fn forget_answers(message: &Message, edits: &mut Edits) {
+    let answered = ANSWERS.iter().any(|field| message.place(*field).is_some());
+    if let (true, Some(params)) = (answered, message.body_place()) {
+        edits.remove_members(message.bytes(), params, &ANSWERS.map(Field::key));
     }
 }
 
 /// Changes in any order; [`Splice`] wants them in the order of their places.
 struct Edits {
-    list: Vec<(Span, Vec<u8>)>,
+    list: Vec<(Span, Edit)>,
+}
+
+/// What happens at a place.
+enum Edit {
+    /// New bytes stand there.
+    Replace(Vec<u8>),
+    /// It is an object, and these members come first in it.
+    InsertMembers(Vec<u8>),
+    /// It is a member of an object, and goes.
+    RemoveMember,
 }
 
 impl Edits {
     fn replace(&mut self, place: Span, new: &[u8]) {
-        self.list.push((place, new.to_vec()));
+        self.list.push((place, Edit::Replace(new.to_vec())));
     }
 
-    fn insert_members(&mut self, object: Span, mut members: Vec<u8>, bytes: &[u8]) {
-        let inside = object.inside();
-        if !inside.of(bytes).iter().all(u8::is_ascii_whitespace) {
-            members.push(b',');
-        }
-        self.list.push((Span::new(inside.start(), inside.start()), members));
+    fn insert_members(&mut self, object: Span, members: Vec<u8>) {
+        self.list.push((object, Edit::InsertMembers(members)));
     }
 
-    /// Cuts a member out of an object, given where its value stands, with one comma beside it.
-    fn remove_member_of(&mut self, bytes: &[u8], object: Span, value: Span) {
+    fn remove_members(&mut self, bytes: &[u8], object: Span, keys: &[&str]) {
         let Ok(parsed) = Object::parse(object.of(bytes)) else { return };
-        let places = parsed.places();
-        let Some(at) = places.iter().position(|member| member.value.shifted(object.start()) == value) else {
-            return;
-        };
-        let whole = places[at].whole;
-        let cut = match (places.get(at + 1), at.checked_sub(1).and_then(|before| places.get(before))) {
-            (Some(next), _) => Span::new(whole.start(), next.whole.start()),
-            (None, Some(before)) => Span::new(before.whole.end(), whole.end()),
-            (None, None) => whole,
-        };
-        self.replace(cut.shifted(object.start()), b"");
+        let places = parsed.places_of(keys).map(|member| member.whole.shifted(object.start()));
+        self.list.extend(places.map(|place| (place, Edit::RemoveMember)));
     }
 
     fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
         self.list.sort_by_key(|(place, _)| place.start());
-        let grows = self.list.iter().map(|(_, new)| new.len()).sum();
+        let grows = self.list.iter().map(|(_, edit)| edit.len()).sum();
         let mut splice = Splice::new(bytes, grows);
-        for (place, new) in &self.list {
-            splice.replace(*place, new);
+        for (place, edit) in &self.list {
+            match edit {
+                Edit::Replace(new) => splice.replace(*place, new),
+                Edit::InsertMembers(members) => splice.insert_members(*place, members),
+                Edit::RemoveMember => splice.remove_member(*place),
+            };
         }
         splice.finish()
     }
 }
+
+impl Edit {
+    fn len(&self) -> usize {
+        match self {
+            Edit::Replace(new) | Edit::InsertMembers(new) => new.len() + 1,
+            Edit::RemoveMember => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,108 +5,91 @@ use crate::scan::{Malformed, Scanner, Shape};
 use crate::span::Span;
 use crate::text;
 
-/// A member of `params`, `result` or `error` whose place is noted in passing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Field {
-    Name,
-    Uri,
-    Arguments,
-    Meta,
-    Cursor,
-    Ref,
-    Level,
-    RequestId,
-    ProgressToken,
-    TaskId,
-    Task,
-    Notifications,
-    ProtocolVersion,
-    Capabilities,
-    ClientInfo,
-    InputResponses,
-    InputRequests,
-    RequestState,
-    ResultType,
-    IsError,
-    Content,
-    StructuredContent,
-    TtlMs,
-    CacheScope,
-    NextCursor,
-    Code,
-    Message,
-    Data,
+/// A closed set of member names, each written once. Looking a key up compares lengths that are known to the compiler,
+/// and bytes only where the length is right; a search through a table of slices must load each of them.
+macro_rules! member_names {
+    ($(#[$about:meta])* $set:ident { $($member:ident = $name:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum $set {
+            $(#[doc = concat!("`", $name, "`")] $member,)+
+        }
+
+        impl $set {
+            /// All of them, in the order of their declaration.
+            pub const ALL: [$set; [$($name),+].len()] = [$($set::$member),+];
+
+            /// The key under which it stands.
+            pub const fn key(self) -> &'static str {
+                match self {
+                    $($set::$member => $name,)+
+                }
+            }
+
+            fn named(key: &[u8]) -> Option<$set> {
+                $(if key == $name.as_bytes() {
+                    return Some($set::$member);
+                })+
+                None
+            }
+        }
+    };
 }
 
-const FIELDS: [(&[u8], Field); 28] = [
-    (b"name", Field::Name),
-    (b"uri", Field::Uri),
-    (b"arguments", Field::Arguments),
-    (b"_meta", Field::Meta),
-    (b"cursor", Field::Cursor),
-    (b"ref", Field::Ref),
-    (b"level", Field::Level),
-    (b"requestId", Field::RequestId),
-    (b"progressToken", Field::ProgressToken),
-    (b"taskId", Field::TaskId),
-    (b"task", Field::Task),
-    (b"notifications", Field::Notifications),
-    (b"protocolVersion", Field::ProtocolVersion),
-    (b"capabilities", Field::Capabilities),
-    (b"clientInfo", Field::ClientInfo),
-    (b"inputResponses", Field::InputResponses),
-    (b"inputRequests", Field::InputRequests),
-    (b"requestState", Field::RequestState),
-    (b"resultType", Field::ResultType),
-    (b"isError", Field::IsError),
-    (b"content", Field::Content),
-    (b"structuredContent", Field::StructuredContent),
-    (b"ttlMs", Field::TtlMs),
-    (b"cacheScope", Field::CacheScope),
-    (b"nextCursor", Field::NextCursor),
-    (b"code", Field::Code),
-    (b"message", Field::Message),
-    (b"data", Field::Data),
-];
-
-/// A member of `_meta` whose place is noted in passing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum MetaField {
-    ProgressToken,
-    ProtocolVersion,
-    ClientInfo,
-    ClientCapabilities,
-    LogLevel,
-    SubscriptionId,
-    ServerInfo,
-    TraceParent,
+member_names! {
+    /// A member of `params`, `result` or `error` whose place is noted in passing.
+    Field {
+        Name = "name",
+        Uri = "uri",
+        Arguments = "arguments",
+        Meta = "_meta",
+        Cursor = "cursor",
+        Ref = "ref",
+        Level = "level",
+        RequestId = "requestId",
+        ProgressToken = "progressToken",
+        TaskId = "taskId",
+        Task = "task",
+        Notifications = "notifications",
+        ProtocolVersion = "protocolVersion",
+        Capabilities = "capabilities",
+        ClientInfo = "clientInfo",
+        InputResponses = "inputResponses",
+        InputRequests = "inputRequests",
+        RequestState = "requestState",
+        ResultType = "resultType",
+        IsError = "isError",
+        Content = "content",
+        StructuredContent = "structuredContent",
+        TtlMs = "ttlMs",
+        CacheScope = "cacheScope",
+        NextCursor = "nextCursor",
+        Code = "code",
+        Message = "message",
+        Data = "data",
+    }
 }
 
-const META_FIELDS: [(&str, MetaField); 8] = [
-    ("progressToken", MetaField::ProgressToken),
-    ("io.modelcontextprotocol/protocolVersion", MetaField::ProtocolVersion),
-    ("io.modelcontextprotocol/clientInfo", MetaField::ClientInfo),
-    ("io.modelcontextprotocol/clientCapabilities", MetaField::ClientCapabilities),
-    ("io.modelcontextprotocol/logLevel", MetaField::LogLevel),
-    ("io.modelcontextprotocol/subscriptionId", MetaField::SubscriptionId),
-    ("io.modelcontextprotocol/serverInfo", MetaField::ServerInfo),
-    ("traceparent", MetaField::TraceParent),
-];
-
-impl MetaField {
-    /// The key under which it stands in `_meta`.
-    pub fn key(self) -> &'static str {
-        META_FIELDS[self as usize].0
+member_names! {
+    /// A member of `_meta` whose place is noted in passing.
+    MetaField {
+        ProgressToken = "progressToken",
+        ProtocolVersion = "io.modelcontextprotocol/protocolVersion",
+        ClientInfo = "io.modelcontextprotocol/clientInfo",
+        ClientCapabilities = "io.modelcontextprotocol/clientCapabilities",
+        LogLevel = "io.modelcontextprotocol/logLevel",
+        SubscriptionId = "io.modelcontextprotocol/subscriptionId",
+        ServerInfo = "io.modelcontextprotocol/serverInfo",
+        TraceParent = "traceparent",
     }
 }
 
 /// The places of all noted members of one message.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    body: [Option<Span>; FIELDS.len()],
-    meta: [Option<Span>; META_FIELDS.len()],
+    body: [Option<Span>; Field::ALL.len()],
+    meta: [Option<Span>; MetaField::ALL.len()],
 }
 
 impl Fields {
@@ -129,12 +112,10 @@ impl Fields {
     ) -> Result<(), Malformed> {
         let Fields { body, meta } = self;
         scanner.members(|scanner, key, escaped| {
-            let known = with_key(bytes, key, escaped, |key| {
-                FIELDS.iter().find(|(name, _)| *name == key).map(|(_, field)| *field)
-            });
+            let known = with_key(bytes, key, escaped, Field::named);
             let Some(field) = known else { return scanner.value().map(drop) };
             if body[field as usize].is_some() {
-                *repeated = Some(std::str::from_utf8(FIELDS[field as usize].0).unwrap_or_default());
+                *repeated = Some(field.key());
             }
             let is_meta = field == Field::Meta && scanner.peek() == Some(b'{');
             body[field as usize] = Some(if is_meta {
@@ -151,12 +132,15 @@ impl Fields {
     /// A noted member whose value has a shape that no revision allows; in words.
     pub(super) fn wrong_shape(&self, bytes: &[u8], kind: Kind) -> Option<&'static str> {
         let shape = |field| self.place(field).and_then(|place| Shape::of(place.of(bytes)));
-        let other = |field, allowed| shape(field).is_some_and(|shape| shape != allowed);
+        let meta = shape(Field::Meta).unwrap_or(Shape::Object);
         match kind {
-            Kind::Request | Kind::Notification if other(Field::Meta, Shape::Object) => {
+            Kind::Request | Kind::Notification if meta != Shape::Object => {
                 Some("'params._meta' must be an object")
             }
-            Kind::Result if other(Field::Meta, Shape::Object) => Some("'result._meta' must be an object"),
+            // `null` is wrong too, but nothing here reads it, and the client would lose the whole answer.
+            Kind::Result if !matches!(meta, Shape::Object | Shape::Null) => {
+                Some("'result._meta' must be an object")
+            }
             Kind::Error if shape(Field::Code) != Some(Shape::Number) => Some("'error.code' must be a number"),
             _ => None,
         }
@@ -164,15 +148,13 @@ impl Fields {
 }
 
 fn scan_meta(
-    meta: &mut [Option<Span>; META_FIELDS.len()],
+    meta: &mut [Option<Span>; MetaField::ALL.len()],
     bytes: &[u8],
     scanner: &mut Scanner<'_>,
     repeated: &mut Option<&'static str>,
 ) -> Result<(), Malformed> {
     scanner.members(|scanner, key, escaped| {
-        let known = with_key(bytes, key, escaped, |key| {
-            META_FIELDS.iter().find(|(name, _)| name.as_bytes() == key).map(|(_, field)| *field)
-        });
+        let known = with_key(bytes, key, escaped, MetaField::named);
         let value = scanner.value()?;
         if let Some(field) = known {
             if meta[field as usize].is_some() {

@@ -54,7 +54,7 @@ fn one_bad_tool_costs_only_itself() {
         "tool 'bad'",
         "x-mcp-header",
     );
-    check(&format!("{GOOD}"), "tool 'good'", "twice");
+    check(GOOD, "tool 'good'", "twice");
 }
 
 #[test]
@@ -122,6 +122,16 @@ fn a_server_without_end_comes_to_one() {
 }
 
 #[test]
+fn a_server_that_overlooks_the_cursor_is_not_asked_again() {
+    let mut listing = empty(Version::NEWEST, false);
+    let same = page(r#"{"prompts":[{"name":"a"},{"name":"b"}],"nextCursor":"again"}"#);
+    assert_eq!(listing.add_page(Kind::Prompt, &same).unwrap().next.as_deref(), Some("again"));
+    let second = listing.add_page(Kind::Prompt, &same).unwrap();
+    assert_eq!((second.next, second.dropped.len()), (None, 1));
+    assert_eq!(listing.entries(Kind::Prompt).len(), 2);
+}
+
+#[test]
 fn only_so_many_entries_are_taken() {
     let numbered = |range: std::ops::Range<usize>| {
         let prompts: Vec<String> = range.map(|number| format!(r#"{{"name":"p{number}"}}"#)).collect();
@@ -140,11 +150,13 @@ fn only_so_many_entries_are_taken() {
 }
 
 #[test]
-fn a_cleared_list_is_taken_in_anew() {
+fn a_kept_list_is_what_it_was_and_the_others_are_not_touched() {
+    let mut before = empty(Version::NEWEST, false);
+    before.add_page(Kind::Tool, &page(format!(r#"{{"tools":[{GOOD}],"ttlMs":3}}"#))).unwrap();
+    before.add_page(Kind::Prompt, &page(r#"{"prompts":[{"name":"p"}]}"#)).unwrap();
     let mut listing = empty(Version::NEWEST, false);
-    let tools = page(format!(r#"{{"tools":[{GOOD}]}}"#));
-    listing.add_page(Kind::Tool, &tools).unwrap();
-    listing.clear(Kind::Tool);
-    assert!(listing.entries(Kind::Tool).is_empty());
-    assert_eq!(listing.add_page(Kind::Tool, &tools).unwrap().dropped, vec![]);
+    listing.keep(Kind::Tool, &before);
+    assert_eq!(listing.entries(Kind::Tool)[0].raw(), GOOD);
+    assert_eq!(listing.freshness(Kind::Tool), before.freshness(Kind::Tool));
+    assert!(listing.entries(Kind::Prompt).is_empty());
 }

@@ -1,0 +1,113 @@
+//! How callers are told apart, as the configuration wants it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use http::{HeaderMap, HeaderValue};
+use toolgate_config::Config;
+use toolgate_gateway::Principal;
+use toolgate_gateway::downstream::door::{Authenticate, Unknown};
+use toolgate_identity::{
+    Anonymous, Authenticator, Caller, IssuerSettings, Jwks, KeyFile, Presented, Settings,
+};
+
+use crate::startup::StartError;
+
+/// How many tables the callers are spread over.
+const SHARDS: usize = 16;
+/// How many callers are remembered in each. Beyond it all are forgotten, which costs only time.
+const MAX_PER_SHARD: usize = 4096;
+
+/// Recognises callers and remembers them, with what the rules have in store for them.
+#[derive(Debug)]
+pub(crate) struct Door {
+    pub(crate) authenticator: Authenticator,
+    principals: [Mutex<HashMap<Arc<str>, Arc<Principal>>>; SHARDS],
+    hasher: RandomState,
+}
+
+/// The door of a configuration.
+pub(crate) fn door(config: &Config, state_dir: Option<&Path>) -> Result<Door, StartError> {
+    let callers = &config.callers;
+    let keys = match keys_file(config, state_dir) {
+        Some(file) => file.load()?,
+        None => toolgate_identity::Keys::new(&[]),
+    };
+    let issuers = callers.jwt.iter().map(|issuer| IssuerSettings {
+        issuer: issuer.issuer.clone(),
+        audiences: vec![issuer.audience.clone()],
+        caller_claim: issuer.caller_claim.clone(),
+        groups_claim: issuer.groups_claim.clone(),
+    });
+    let known = callers.known.iter().map(|(name, known)| (name.clone(), known.groups.clone()));
+    let settings = Settings {
+        anonymous: match callers.anonymous {
+            None => Anonymous::FromLoopback,
+            Some(toolgate_config::Anonymous::Allow) => Anonymous::Allow,
+            Some(toolgate_config::Anonymous::Deny) => Anonymous::Deny,
+        },
+        trust_client_id_header: callers.trust_client_id_header,
+        known: known.collect(),
+        issuers: issuers.collect(),
+    };
+    let authenticator = Authenticator::new(settings, keys);
+    for issuer in &callers.jwt {
+        let Some(path) = &issuer.jwks_file else { continue };
+        let failed = |cause: String| StartError::Jwks { path: path.clone(), cause };
+        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let keys = Jwks::parse(&bytes).map_err(|error| failed(error.to_string()))?;
+        authenticator.replace_issuer_keys(&issuer.issuer, keys);
+    }
+    Ok(Door { authenticator, principals: Default::default(), hasher: RandomState::new() })
+}
+
+/// Where the hashes of API keys are.
+pub(crate) fn keys_file(config: &Config, state_dir: Option<&Path>) -> Option<KeyFile> {
+    let path = config.callers.keys_file.clone().or_else(|| Some(state_dir?.join("keys.json")))?;
+    Some(KeyFile::at(path))
+}
+
+impl Door {
+    fn principal(&self, caller: Caller) -> Arc<Principal> {
+        let shard = self.hasher.hash_one(&caller.id) as usize % SHARDS;
+        let mut known = self.principals[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(principal) = known.get(&caller.id)
+            && principal.groups == caller.groups
+        {
+            return Arc::clone(principal);
+        }
+        if known.len() >= MAX_PER_SHARD {
+            known.clear();
+        }
+        let principal = Arc::new(Principal::new(Arc::clone(&caller.id), caller.groups));
+        known.insert(caller.id, Arc::clone(&principal));
+        principal
+    }
+}
+
+impl Authenticate for Door {
+    fn authenticate(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Arc<Principal>, Unknown> {
+        let header = |name| headers.get(name).map(HeaderValue::as_bytes);
+        let presented = Presented {
+            authorization: header("authorization"),
+            api_key: header("x-api-key"),
+            client_id: header("x-mcp-client-id"),
+            peer: Some(peer),
+        };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        match self.authenticator.authenticate(&presented, now) {
+            Ok(caller) => Ok(self.principal(caller)),
+            Err(denied) => {
+                let challenge = HeaderValue::from_str(&denied.challenge(None));
+                Err(Unknown {
+                    why: denied.to_string(),
+                    challenge: challenge.unwrap_or(HeaderValue::from_static("Bearer")),
+                })
+            }
+        }
+    }
+}

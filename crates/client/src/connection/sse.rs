@@ -1,0 +1,140 @@
+//! HTTP+SSE of 2024-11-05: one event stream from the server, POSTs to an address that the stream names first.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Method, Uri};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::board::Board;
+use crate::connection::duplex::Duplex;
+use crate::connection::{Ending, Outbound, QUEUE, WireError};
+use crate::hearing::Hearing;
+use crate::http::event_stream::{EventReader, ServerEvent};
+use crate::http::{Endpoint, Reply};
+use crate::questions;
+
+/// How much of a refusal is told.
+const MOST_TOLD: usize = 500;
+
+/// How much of the body of an accepted POST is read; it means nothing.
+const MOST_OF_BODY: usize = 64 * 1024;
+
+/// A connection; the tasks end when the set is dropped.
+pub(crate) struct Opened {
+    pub(crate) duplex: Duplex,
+    pub(crate) tasks: JoinSet<()>,
+}
+
+/// Opens the stream and waits for the address to POST to.
+pub(crate) async fn open(
+    endpoint: Arc<Endpoint>,
+    board: &Arc<Board>,
+    ending: &Arc<Ending>,
+    max_message_bytes: usize,
+) -> Result<Opened, WireError> {
+    let (outgoing, queue) = mpsc::channel(QUEUE);
+    let (desk, clerk) = questions::desk(outgoing.clone());
+    let hearing = Arc::new(Hearing::new(Arc::clone(board), desk));
+    let (found, address) = oneshot::channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(clerk.serve());
+    tasks.spawn(read(
+        Arc::clone(&endpoint),
+        found,
+        Arc::clone(&hearing),
+        Arc::clone(ending),
+        max_message_bytes,
+    ));
+    let target = address.await.unwrap_or_else(|_| {
+        Err(WireError::Broken("the stream ended before it named an address".to_owned()))
+    })?;
+    tasks.spawn(write(endpoint, target, queue, Arc::clone(&hearing)));
+    Ok(Opened { duplex: Duplex { outgoing, hearing }, tasks })
+}
+
+async fn read(
+    endpoint: Arc<Endpoint>,
+    found: oneshot::Sender<Result<Uri, WireError>>,
+    hearing: Arc<Hearing>,
+    ending: Arc<Ending>,
+    max_message_bytes: usize,
+) {
+    let mut reply = match open_stream(&endpoint).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            let _ = found.send(Err(error));
+            return;
+        }
+    };
+    let mut found = Some(found);
+    let mut events = EventReader::new(max_message_bytes);
+    let cause = loop {
+        match reply.chunk().await {
+            Ok(Some(chunk)) if events.push(&chunk).is_ok() => {}
+            Ok(Some(_)) => break "it sent an event longer than a message may be".to_owned(),
+            Ok(None) => break "it closed the event stream".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+        while let Some(event) = events.next() {
+            if event.name.as_deref() == Some("endpoint") {
+                if let Some(found) = found.take() {
+                    let _ = found.send(address(&endpoint, &event));
+                }
+            } else if !event.data.is_empty() {
+                hearing.hear(event.data);
+            }
+        }
+    };
+    ending.end(cause);
+}
+
+async fn open_stream(endpoint: &Endpoint) -> Result<Reply<'_>, WireError> {
+    let mut headers = endpoint.headers();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    let reply = endpoint.send(Method::GET, headers, Bytes::new()).await?;
+    if reply.status.is_success() && reply.is_event_stream() {
+        return Ok(reply);
+    }
+    Err(WireError::Refused { status: reply.status.as_u16(), text: reply.excerpt(MOST_TOLD).await })
+}
+
+/// Only an address of the same origin is taken: requests carry the operator's secrets.
+fn address(endpoint: &Endpoint, event: &ServerEvent) -> Result<Uri, WireError> {
+    let reference = String::from_utf8_lossy(&event.data);
+    endpoint.same_origin(&reference).ok_or_else(|| {
+        WireError::Unusable(format!(
+            "the server wants messages sent elsewhere: '{reference}' is not of its origin"
+        ))
+    })
+}
+
+/// Sends message by message, in order.
+async fn write(
+    endpoint: Arc<Endpoint>,
+    target: Uri,
+    mut queue: mpsc::Receiver<Outbound>,
+    hearing: Arc<Hearing>,
+) {
+    let mut headers = endpoint.headers();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    while let Some(outbound) = queue.recv().await {
+        let sent = endpoint.send_to(target.clone(), Method::POST, headers.clone(), outbound.bytes).await;
+        let failure = match sent {
+            Ok(reply) if reply.status.is_success() => {
+                let _ = reply.whole(MOST_OF_BODY).await;
+                continue;
+            }
+            Ok(reply) => {
+                WireError::Refused { status: reply.status.as_u16(), text: reply.excerpt(MOST_TOLD).await }
+            }
+            Err(error) => error.into(),
+        };
+        tracing::debug!(server = %hearing.board.server(), error = %failure, "a message was not accepted");
+        if let Some(id) = outbound.call {
+            hearing.inflight.settle(id, Err(failure));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! May this request go on, and what becomes of it when it ends?
+
+pub mod arguments;
+pub mod closing;
+pub mod consent;
+pub mod refuse;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use toolgate_client::Call;
+use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Subject};
+use toolgate_ledger::Status;
+use toolgate_protocol::message::{Field, MetaField};
+use toolgate_protocol::{Code, ErrorReply, Message};
+
+use crate::enforce::arguments::ToolCheck;
+use crate::enforce::closing::Closing;
+use crate::gate::Gate;
+use crate::recorder::{Draft, End};
+use crate::router::Target;
+use crate::session::Client;
+
+/// Asks every question about a request. What comes back is the only thing that reaches a server, with what must be done
+/// when it ends.
+pub fn request(
+    gate: &Arc<Gate>,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    target: &Target,
+    check: Option<&ToolCheck>,
+    call: Call,
+) -> Result<(Admitted<Call>, Closing), ErrorReply> {
+    let now = Timestamp::now();
+    let begun = Instant::now();
+    let principal = client.principal();
+    let standing = gate.standing(principal);
+    // A second handle to the message, because the call itself moves on.
+    let message = call.message.clone();
+    let asked = Request {
+        subject: subject(target),
+        narrowing,
+        arguments: message.field(Field::Arguments),
+        argument_check: check.map(|check| check as _),
+        declared_price: None,
+        now,
+    };
+    let draft = Draft {
+        time_us: now.as_microsecond(),
+        principal: Arc::clone(principal),
+        kind: match target.kind {
+            Kind::Tool => toolgate_ledger::Kind::ToolCall,
+            Kind::Resource => toolgate_ledger::Kind::ResourceRead,
+            Kind::Prompt => toolgate_ledger::Kind::PromptGet,
+        },
+        server: Arc::clone(&target.server),
+        exposed: Arc::clone(&target.exposed),
+        native: Arc::clone(&target.native),
+        era: client.era(),
+        arguments: message.field_bytes(Field::Arguments),
+        trace_id: trace_id(&message),
+    };
+    if gate.recorder.as_ref().is_some_and(|recorder| recorder.refuses()) {
+        return Err(refuse::unrecorded());
+    }
+    let admitted = toolgate_governance::admit(&standing, &gate.meters, &asked, call);
+    let revision = standing.policy().revision();
+    match admitted {
+        Ok(admitted) => {
+            let closing = Closing::new(Arc::clone(gate), draft, begun, revision);
+            Ok((admitted, closing))
+        }
+        Err(denied) => {
+            let reply = refuse::reply(&denied, target);
+            record_denial(gate, &draft, &denied, &reply, begun, revision)?;
+            Err(reply)
+        }
+    }
+}
+
+/// Whether something exists for a client at all. What is hidden must look like what is not there.
+pub fn is_visible(gate: &Gate, client: &Client, target: &Target) -> bool {
+    gate.standing(client.principal()).is_visible(&subject(target), None)
+}
+
+fn subject(target: &Target) -> Subject<'_> {
+    Subject { kind: target.kind, server: &target.server, name: &target.native, exposed: &target.exposed }
+}
+
+fn record_denial(
+    gate: &Gate,
+    draft: &Draft,
+    denied: &Denied,
+    reply: &ErrorReply,
+    begun: Instant,
+    policy_revision: u64,
+) -> Result<(), ErrorReply> {
+    let Some(recorder) = &gate.recorder else { return Ok(()) };
+    let words = match denied {
+        Denied::Unknown { rule } => format!("hidden by rule {rule}"),
+        Denied::Refused(refusal) => refusal.words.clone(),
+        Denied::Arguments(problem) => problem.to_string(),
+    };
+    let words = toolgate_protocol::text::quote(&words);
+    let end = End {
+        status: Status::Denied,
+        error_code: Some(reply.code.number(draft.era)),
+        result: Some(words.as_bytes()),
+        duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        price_reserved: 0,
+        price_settled: 0,
+        policy_revision,
+    };
+    recorder.write(draft, &end).map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))
+}
+
+/// The trace that a request says it belongs to.
+fn trace_id(message: &Message) -> Option<[u8; 16]> {
+    let parent = message.meta_text(MetaField::TraceParent)?;
+    let digits = parent.split('-').nth(1).filter(|digits| digits.len() == 32 && digits.is_ascii())?;
+    let mut id = [0; 16];
+    for (place, byte) in id.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok()?;
+    }
+    Some(id)
+}

@@ -1,0 +1,104 @@
+//! Do the arguments fit the tool? Schemas are compiled once for each tool of a catalogue, never fetched from elsewhere.
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+use toolgate_governance::{ArgumentCheck, ArgumentProblem};
+
+/// The largest schema that is compiled; arguments of larger ones are left to the server.
+const MAX_SCHEMA: usize = 256 * 1024;
+
+/// The check of one tool.
+#[derive(Debug)]
+pub struct ToolCheck {
+    schema: bytes::Bytes,
+    compiled: OnceLock<Option<Compiled>>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    validator: Validator,
+    required: Vec<String>,
+}
+
+impl ToolCheck {
+    /// The check of a tool with this input schema. Compiled when first needed.
+    pub fn new(schema: bytes::Bytes) -> ToolCheck {
+        ToolCheck { schema, compiled: OnceLock::new() }
+    }
+
+    fn compile(&self) -> Option<Compiled> {
+        if self.schema.len() > MAX_SCHEMA {
+            return None;
+        }
+        let schema: Value = serde_json::from_slice(&self.schema).ok()?;
+        let required = schema.get("required").and_then(Value::as_array).map_or_else(Vec::new, |names| {
+            names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        });
+        match jsonschema::options().build(&schema) {
+            Ok(validator) => Some(Compiled { validator, required }),
+            Err(error) => {
+                tracing::warn!(%error, "a tool's schema cannot be used; its server checks the arguments alone");
+                None
+            }
+        }
+    }
+}
+
+impl ArgumentCheck for ToolCheck {
+    fn check(&self, arguments: Option<&[u8]>) -> Result<(), ArgumentProblem> {
+        let Some(compiled) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
+        let mut instance: Value = match arguments {
+            None => Value::Object(serde_json::Map::new()),
+            Some(json) => serde_json::from_slice(json).map_err(|error| ArgumentProblem {
+                path: String::new(),
+                message: format!("they cannot be read: {error}"),
+            })?,
+        };
+        // Many clients write null for an optional argument they leave out, and servers take it so.
+        if let Value::Object(members) = &mut instance {
+            members.retain(|name, value| !value.is_null() || compiled.required.iter().any(|one| one == name));
+        }
+        if let Err(error) = compiled.validator.validate(&instance) {
+            // An optional null that the schema does allow has been left out above, so this is a real problem.
+            return Err(ArgumentProblem {
+                path: error.instance_path().to_string(),
+                message: error.to_string(),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(schema: &str, arguments: Option<&str>) -> Result<(), String> {
+        let check = ToolCheck::new(bytes::Bytes::copy_from_slice(schema.as_bytes()));
+        check.check(arguments.map(str::as_bytes)).map_err(|problem| problem.path)
+    }
+
+    #[test]
+    fn arguments_must_fit() {
+        let schema = r#"{"type":"object","properties":{"n":{"type":"integer"},"deep":{"type":"object",
+            "properties":{"flag":{"type":"boolean"}}}},"required":["n"]}"#;
+        assert_eq!(check(schema, Some(r#"{"n":1}"#)), Ok(()));
+        assert_eq!(check(schema, Some(r#"{"n":"1"}"#)), Err("/n".into()));
+        assert_eq!(check(schema, Some(r#"{"n":1,"deep":{"flag":3}}"#)), Err("/deep/flag".into()));
+        assert_eq!(check(schema, None), Err(String::new()));
+        assert_eq!(check(schema, Some(r#"{"n":null}"#)), Err("/n".into()));
+        assert_eq!(
+            check(schema, Some(r#"{"n":1,"deep":null}"#)),
+            Ok(()),
+            "an optional null counts as absent"
+        );
+    }
+
+    #[test]
+    fn a_schema_that_points_elsewhere_is_not_fetched() {
+        let schema = r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#;
+        assert_eq!(check(schema, Some("{}")), Ok(()));
+    }
+}

@@ -1,0 +1,133 @@
+//! The end of a call: the price is settled, the record written, the client told what is left.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::header::{HeaderName, HeaderValue};
+use jiff::Timestamp;
+use toolgate_governance::{Measure, Micros, Outcome, Remaining, Terms};
+use toolgate_ledger::Status;
+
+use crate::gate::Gate;
+use crate::recorder::{Draft, End, Unrecorded};
+
+/// The member of `_meta` that tells what is left.
+pub const QUOTA_KEY: &str = "io.toolgate/quota";
+
+/// What must be done when a call ends. A call that is dropped is recorded as given up.
+#[derive(Debug)]
+pub struct Closing {
+    gate: Arc<Gate>,
+    draft: Draft,
+    begun: Instant,
+    policy_revision: u64,
+    terms: Option<Terms>,
+    closed: bool,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    pub status: Status,
+    pub error_code: Option<i32>,
+    /// The JSON of the result or the error.
+    pub body: Option<&'a [u8]>,
+}
+
+impl Closing {
+    /// The end of a call that begins now.
+    pub fn new(gate: Arc<Gate>, draft: Draft, begun: Instant, policy_revision: u64) -> Closing {
+        Closing { gate, draft, begun, policy_revision, terms: None, closed: false }
+    }
+
+    /// The call runs under these terms.
+    pub fn runs_under(&mut self, terms: Terms) {
+        self.terms = Some(terms);
+    }
+
+    /// What is known of the call.
+    pub fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// The gate that it passed.
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// Closes the call: settles its price and writes it down. Gives what is left of the caller's quotas.
+    pub fn close(&mut self, ended: Ended<'_>) -> Result<Vec<Remaining>, Unrecorded> {
+        self.closed = true;
+        let succeeded = ended.status == Status::Ok;
+        let (reserved, settled, remaining) = match self.terms.take() {
+            None => (Micros::ZERO, Micros::ZERO, Vec::new()),
+            Some(terms) => {
+                let reserved = terms.price();
+                let remaining = terms.remaining(Timestamp::now());
+                let settled = terms.settle(if succeeded { Outcome::Succeeded } else { Outcome::Failed });
+                (reserved, settled, remaining)
+            }
+        };
+        if let Some(recorder) = &self.gate.recorder {
+            let end = End {
+                status: ended.status,
+                error_code: ended.error_code,
+                result: ended.body,
+                duration_us: u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+                price_reserved: reserved.0,
+                price_settled: settled.0,
+                policy_revision: self.policy_revision,
+            };
+            recorder.write(&self.draft, &end)?;
+        }
+        Ok(remaining)
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if !self.closed {
+            // Nobody waits for an answer, so there is nobody to tell if this cannot be written; the alert has been raised.
+            let _ = self.close(Ended { status: Status::Cancelled, error_code: None, body: None });
+        }
+    }
+}
+
+/// What is left, as headers.
+pub fn headers(remaining: &[Remaining]) -> Vec<(HeaderName, HeaderValue)> {
+    let mut headers = Vec::new();
+    let mut put = |name: &'static str, value: String| {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.push((HeaderName::from_static(name), value));
+        }
+    };
+    let now = Timestamp::now();
+    let seconds = |one: &Remaining| {
+        one.resets_at.map(|at| at.as_second().saturating_sub(now.as_second()).max(0)).unwrap_or_default()
+    };
+    let window = |measure| match measure {
+        Measure::CallsPerDay => ";w=86400",
+        Measure::CallsPerMinute | Measure::ReadsPerMinute => ";w=60",
+        Measure::BudgetPerMonth | Measure::MaxPerCall | Measure::Concurrency => "",
+    };
+    let rates: Vec<_> = remaining.iter().filter(|one| !one.measure.is_money()).collect();
+    if !rates.is_empty() {
+        let policy =
+            rates.iter().map(|one| format!("\"{}\";q={}{}", one.rule, one.limit, window(one.measure)));
+        put("ratelimit-policy", policy.collect::<Vec<_>>().join(", "));
+        let left = rates.iter().map(|one| format!("\"{}\";r={};t={}", one.rule, one.remaining, seconds(one)));
+        put("ratelimit", left.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(budget) = remaining.iter().find(|one| one.measure == Measure::BudgetPerMonth) {
+        put("x-budget-limit", Micros(budget.limit).to_string());
+        put("x-budget-remaining", Micros(budget.remaining).to_string());
+        put("x-budget-reset", seconds(budget).to_string());
+    }
+    headers
+}
+
+/// What is left, as a member of `_meta`.
+pub fn meta_member(remaining: &[Remaining]) -> Option<String> {
+    let json = serde_json::to_string(remaining).ok()?;
+    Some(format!(r#""{QUOTA_KEY}":{json}"#))
+}

@@ -1,0 +1,108 @@
+//! Waiting for somebody to agree to a call: the operator, or the person at the client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+use tokio::sync::oneshot;
+use toolgate_client::{Call, Question, Reply};
+use toolgate_governance::rules::Approver;
+use toolgate_governance::{Permitted, Refusal, Waiting};
+use toolgate_protocol::Method;
+
+use crate::approvals::{Answer, ApprovalRequest};
+use crate::gate::Gate;
+use crate::recorder::Draft;
+
+/// How a call waits: what gives the decision, and the question where the client's person is asked.
+pub type Asked =
+    (futures_util::future::BoxFuture<'static, Result<Permitted<Call>, Refusal>>, Option<Question>);
+
+/// Begins to wait.
+pub fn begin(gate: &Arc<Gate>, waiting: Waiting<Call>, draft: &Draft) -> Asked {
+    let patience = Duration::from_secs(waiting.needed().timeout_seconds);
+    match waiting.needed().by {
+        Approver::Operator => {
+            (Box::pin(by_operator(Arc::clone(gate), waiting, draft.clone(), patience)), None)
+        }
+        Approver::User => {
+            let (question, reply) = question(draft, &waiting);
+            (Box::pin(by_user(waiting, reply, patience)), Some(question))
+        }
+    }
+}
+
+async fn by_operator(
+    gate: Arc<Gate>,
+    waiting: Waiting<Call>,
+    draft: Draft,
+    patience: Duration,
+) -> Result<Permitted<Call>, Refusal> {
+    let arguments = draft.arguments.as_ref().map(|json| match &gate.recorder {
+        Some(recorder) => String::from_utf8_lossy(&recorder.redacted(json)).into_owned(),
+        None => String::from_utf8_lossy(json).into_owned(),
+    });
+    let request = ApprovalRequest {
+        id: 0,
+        caller: Arc::clone(&draft.principal.id),
+        server: Arc::clone(&draft.server),
+        tool: Arc::clone(&draft.native),
+        arguments,
+        rule: Arc::clone(&waiting.needed().rule),
+        since: 0,
+        expires: 0,
+    };
+    let mut place = match gate.approvals.enter(request, patience) {
+        Ok(place) => place,
+        Err(error) => return Err(waiting.refuse(&error.to_string())),
+    };
+    let answer = tokio::time::timeout(patience, &mut place.answer).await;
+    drop(place);
+    match answer {
+        Ok(Ok(Answer::Approved)) => Ok(waiting.approve()),
+        Ok(Ok(Answer::Refused(reason))) => Err(waiting.refuse(&format!("it was refused: {reason}"))),
+        Ok(Err(_)) | Err(_) => Err(waiting.refuse("nobody agreed in time")),
+    }
+}
+
+async fn by_user(
+    waiting: Waiting<Call>,
+    reply: oneshot::Receiver<Reply>,
+    patience: Duration,
+) -> Result<Permitted<Call>, Refusal> {
+    match tokio::time::timeout(patience, reply).await {
+        Ok(Ok(Reply::Result(result))) if agrees(&result) => Ok(waiting.approve()),
+        Ok(Ok(Reply::Result(_))) => Err(waiting.refuse("the user did not agree")),
+        Ok(Ok(Reply::Error(_))) | Ok(Err(_)) => {
+            Err(waiting.refuse("the client's user cannot be asked, because the client has no elicitation"))
+        }
+        Err(_) => Err(waiting.refuse("the user did not answer in time")),
+    }
+}
+
+fn question(draft: &Draft, waiting: &Waiting<Call>) -> (Question, oneshot::Receiver<Reply>) {
+    let (answer, reply) = oneshot::channel();
+    let arguments = draft.arguments.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+    let message = format!(
+        "Allow the call of {} on server {}? Rule {} asks for your agreement. Arguments: {arguments}",
+        draft.exposed,
+        draft.server,
+        waiting.needed().rule
+    );
+    let params = json!({
+        "mode": "form",
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"approve": {"type": "boolean", "title": "Allow this call", "default": false}},
+            "required": ["approve"],
+        },
+    });
+    (Question { method: Method::Elicit, params: Bytes::from(params.to_string()), answer }, reply)
+}
+
+fn agrees(result: &[u8]) -> bool {
+    let Ok(result) = serde_json::from_slice::<serde_json::Value>(result) else { return false };
+    result["action"] == "accept" && result["content"]["approve"] == true
+}

@@ -1,0 +1,122 @@
+//! Writing down what happened, before the answer leaves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use toolgate_ledger::redact::{RedactedBody, Redactor};
+use toolgate_ledger::{Kind, Ledger, RecordRef, Status};
+use toolgate_protocol::Era;
+
+use crate::principal::Principal;
+
+/// What happens to calls while nothing can be written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They are refused.
+    Deny,
+    /// They go on without a record, because the operator said so.
+    Continue,
+}
+
+/// The ledger as the gateway uses it.
+#[derive(Debug)]
+pub struct Recorder {
+    pub ledger: Arc<Ledger>,
+    redactor: Redactor,
+    max_body_bytes: usize,
+    on_failure: OnFailure,
+    failing: AtomicBool,
+}
+
+/// What is known of a call when it begins.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub time_us: i64,
+    pub principal: Arc<Principal>,
+    pub kind: Kind,
+    pub server: Arc<str>,
+    pub exposed: Arc<str>,
+    pub native: Arc<str>,
+    pub era: Era,
+    pub arguments: Option<Bytes>,
+    pub trace_id: Option<[u8; 16]>,
+}
+
+/// What is known of it when it ends.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'a> {
+    pub status: Status,
+    pub error_code: Option<i32>,
+    pub result: Option<&'a [u8]>,
+    pub duration_us: u64,
+    pub price_reserved: u64,
+    pub price_settled: u64,
+    pub policy_revision: u64,
+}
+
+/// The call could not be written down and must not be answered.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the call could not be recorded, so its answer is withheld; the operator has been alerted")]
+pub struct Unrecorded;
+
+impl Recorder {
+    /// Writes to a ledger.
+    pub fn new(
+        ledger: Arc<Ledger>,
+        redactor: Redactor,
+        max_body_bytes: usize,
+        on_failure: OnFailure,
+    ) -> Recorder {
+        Recorder { ledger, redactor, max_body_bytes, on_failure, failing: AtomicBool::new(false) }
+    }
+
+    /// Whether calls must be refused because nothing can be written down. One call at a time may try again.
+    pub fn refuses(&self) -> bool {
+        self.on_failure == OnFailure::Deny && self.failing.swap(false, Ordering::AcqRel)
+    }
+
+    /// Writes a call down.
+    pub fn write(&self, draft: &Draft, end: &End<'_>) -> Result<(), Unrecorded> {
+        let arguments = draft.arguments.as_ref().map(|json| RedactedBody::new(&self.redactor, json));
+        let result = end.result.map(|json| RedactedBody::new(&self.redactor, json));
+        let appended = self.ledger.append(&RecordRef {
+            time_us: draft.time_us,
+            caller: &draft.principal.id,
+            groups: &draft.principal.groups,
+            kind: draft.kind,
+            server: &draft.server,
+            exposed: &draft.exposed,
+            native: &draft.native,
+            era: match draft.era {
+                Era::Legacy => toolgate_ledger::Era::Legacy,
+                Era::Modern => toolgate_ledger::Era::Modern,
+            },
+            arguments: arguments.as_ref().map(|body| body.for_record(self.max_body_bytes)),
+            result: result.as_ref().map(|body| body.for_record(self.max_body_bytes)),
+            status: end.status,
+            error_code: end.error_code,
+            duration_us: end.duration_us,
+            price_reserved: end.price_reserved,
+            price_settled: end.price_settled,
+            trace_id: draft.trace_id,
+            policy_revision: end.policy_revision,
+        });
+        match appended {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                tracing::error!(alert = "ledger", %error, "a call could not be recorded");
+                self.failing.store(true, Ordering::Release);
+                match self.on_failure {
+                    OnFailure::Deny => Err(Unrecorded),
+                    OnFailure::Continue => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Arguments without their secrets, for people who are asked about a call.
+    pub fn redacted(&self, json: &[u8]) -> Vec<u8> {
+        self.redactor.redact(json).into_owned()
+    }
+}

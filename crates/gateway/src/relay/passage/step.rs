@@ -1,0 +1,233 @@
+//! What can happen to a request under way, and what follows from it.
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use toolgate_client::call::Answer;
+use toolgate_client::{Call, CallError, Event, Question};
+use toolgate_governance::{Permitted, Refusal};
+use toolgate_ledger::Status;
+use toolgate_protocol::message::Field;
+use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
+
+use super::{Inner, Last, Piece, Stage};
+use crate::enforce::closing::{self, Ended};
+use crate::enforce::refuse;
+use crate::relay::asking::{self, Open};
+use crate::relay::output;
+use crate::relay::round::{self, Round};
+use crate::relay::{failure, notice};
+use crate::session::Client;
+
+/// How often a modern server may ask a legacy client anew within one request.
+const MAX_ROUNDS: u32 = 16;
+
+/// What woke a passage.
+enum Woken {
+    Cancelled,
+    Said(Event),
+    Replied,
+    Quiet,
+    Decided(Result<Permitted<Call>, Refusal>),
+    Answered(Result<Answer, CallError>),
+    Input(Result<Round, round::Refused>),
+}
+
+impl Inner {
+    /// Waits for the next thing to happen and draws the consequences.
+    pub(super) async fn step(&mut self) {
+        let cancelled = async {
+            match &self.underway {
+                Some(underway) => underway.cancelled.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        // Only clients that want to hear of progress have the clock running.
+        let quiet = async {
+            match &self.asked.token {
+                Some(_) => tokio::time::sleep(self.way.progress_after).await,
+                None => std::future::pending().await,
+            }
+        };
+        let stage = async {
+            match &mut self.stage {
+                Stage::Waiting(decision) => Woken::Decided(decision.await),
+                Stage::Calling(answer) => Woken::Answered(answer.await),
+                Stage::Asking(round) => Woken::Input(round.await),
+            }
+        };
+        let woken = tokio::select! {
+            biased;
+            () = cancelled => Woken::Cancelled,
+            event = self.outbox.next() => Woken::Said(event),
+            Some(()) = self.open.next(), if !self.open.is_empty() => Woken::Replied,
+            woken = stage => woken,
+            () = quiet => Woken::Quiet,
+        };
+        match woken {
+            Woken::Cancelled => self.ready.push_back(Piece::Cancelled),
+            Woken::Said(event) => self.said(event),
+            Woken::Replied => {}
+            Woken::Quiet => self.remind("still working"),
+            Woken::Decided(Ok(permitted)) => self.run(permitted),
+            Woken::Decided(Err(refusal)) => self.denied(&refusal),
+            Woken::Answered(answer) => {
+                // What the server said before it answered reaches the client before the answer.
+                while let Some(event) = self.outbox.take() {
+                    self.said(event);
+                }
+                self.answered(answer);
+            }
+            Woken::Input(Ok(round)) => self.repeat(&round),
+            Woken::Input(Err(refused)) => self.failed(&refused.reply(), Status::Error),
+        }
+    }
+
+    /// Tells a client that wants to hear of progress that the call goes on.
+    pub(super) fn remind(&mut self, what: &str) {
+        let Some(token) = &self.asked.token else { return };
+        self.reminders += 1;
+        let params = format!(
+            r#"{{"progressToken":{},"progress":{},"message":"{what}"}}"#,
+            String::from_utf8_lossy(token),
+            // Progress must grow; what the server itself reports is not disturbed by steps this small.
+            f64::from(self.reminders) / 1e6,
+        );
+        self.ready.push_back(Piece::Message(notice::write(Method::Progress.name(), Some(params.as_bytes()))));
+    }
+
+    fn run(&mut self, permitted: Permitted<Call>) {
+        let (call, terms) = permitted.into_parts();
+        if let Some(closing) = &mut self.closing {
+            closing.runs_under(terms);
+        }
+        self.stage = Stage::calling(&self.way.server, &call, &self.outbox);
+        self.call = Some(call);
+    }
+
+    fn said(&mut self, event: Event) {
+        let message = match event {
+            Event::Ask(question) => return self.ask(question),
+            Event::Progress(params) => notice::progress(&params, self.asked.token.as_deref()),
+            Event::Log(params) => notice::log_wanted(&params, &self.client, &self.asked)
+                .then(|| notice::write(Method::LogMessage.name(), Some(&params))),
+            Event::Other(method, params) => Some(notice::write(method.name(), params.as_deref())),
+        };
+        self.ready.extend(message.map(Piece::Message));
+    }
+
+    /// Puts a question to the client in the way of its era.
+    pub(super) fn ask(&mut self, question: Question) {
+        if !asking::can_answer(&self.client, &question) {
+            return asking::refuse(question);
+        }
+        match &self.client {
+            Client::Legacy(session) => match asking::ask(session, question) {
+                Some(Open { message, reply }) => {
+                    self.ready.push_back(Piece::Message(message));
+                    self.open.push(reply);
+                }
+                None => {
+                    tracing::warn!(server = %self.way.server.name(), "too many questions are open at one client")
+                }
+            },
+            Client::Modern { .. } => {
+                let key = format!("question-{}", self.unanswered.len() + 1);
+                self.unanswered.push((key, question));
+            }
+        }
+    }
+
+    fn answered(&mut self, answer: Result<Answer, CallError>) {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                let timeout = matches!(error, CallError::Timeout { .. });
+                let status = if timeout { Status::Timeout } else { Status::Error };
+                return self.failed(&failure::reply(&error), status);
+            }
+        };
+        let wants_input = answer.era == Era::Modern && round::wants_input(&answer.message);
+        if let (true, Client::Legacy(session)) = (wants_input, &self.client) {
+            self.rounds += 1;
+            if self.rounds > MAX_ROUNDS {
+                return self.failed(&failure::too_many_rounds(MAX_ROUNDS), Status::Error);
+            }
+            match round::begin(session, &answer.message) {
+                Ok((questions, replies)) => {
+                    self.ready.extend(questions.into_iter().map(Piece::Message));
+                    self.stage = Stage::Asking(replies);
+                }
+                Err(refused) => self.failed(&refused.reply(), Status::Error),
+            }
+            return;
+        }
+        self.way.tasks.note(self.way.server.name(), &answer.message);
+        let message = output::bounded(answer.message, self.way.max_output_bytes);
+        let code = error_code(&message);
+        let ended = Ended { status: status(&message), error_code: code, body: message.body() };
+        let remaining = match self.closing.as_mut().map(|closing| closing.close(ended)) {
+            None => Vec::new(),
+            Some(Ok(remaining)) => remaining,
+            Some(Err(unrecorded)) => {
+                return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()));
+            }
+        };
+        let era = self.client.era();
+        let mut bytes = era::answer::write(&message, &self.asked.id, self.asked.method, answer.era, era);
+        let mut headers = Vec::new();
+        if !remaining.is_empty() {
+            headers = closing::headers(&remaining);
+            bytes = closing::meta_member(&remaining)
+                .and_then(|member| output::with_meta(&bytes, &member))
+                .unwrap_or(bytes);
+        }
+        self.ready.push_back(Piece::Last(Last { bytes, code, headers }));
+    }
+
+    fn repeat(&mut self, round: &Round) {
+        let repeated = self.call.as_ref().and_then(|call| round.repeated(&call.message));
+        match (repeated, &mut self.call) {
+            (Some(message), Some(call)) => {
+                call.message = message;
+                self.stage = Stage::calling(&self.way.server, call, &self.outbox);
+            }
+            _ => self.failed(&failure::unrepeatable(), Status::Error),
+        }
+    }
+
+    fn denied(&mut self, refusal: &Refusal) {
+        self.failed(&refuse::refused(refusal), Status::Denied);
+    }
+
+    /// Ends the request with an error of ours.
+    fn failed(&mut self, reply: &ErrorReply, status: Status) {
+        let era = self.client.era();
+        let body = reply.object(era);
+        let ended = Ended { status, error_code: Some(reply.code.number(era)), body: Some(body.as_bytes()) };
+        if let Some(Err(unrecorded)) = self.closing.as_mut().map(|closing| closing.close(ended)) {
+            return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()));
+        }
+        self.last_error(reply);
+    }
+
+    fn last_error(&mut self, reply: &ErrorReply) {
+        let era = self.client.era();
+        let bytes: Bytes = reply.answer(Some(&self.asked.id), era);
+        self.ready.push_back(Piece::Last(Last::plain(bytes, Some(reply.code.number(era)))));
+    }
+}
+
+fn status(message: &Message) -> Status {
+    match message.kind() {
+        Kind::Error => Status::Error,
+        _ if message.field(Field::IsError) == Some(b"true") => Status::ToolError,
+        _ => Status::Ok,
+    }
+}
+
+fn error_code(message: &Message) -> Option<i32> {
+    if message.kind() != Kind::Error {
+        return None;
+    }
+    std::str::from_utf8(message.field(Field::Code)?).ok()?.parse().ok()
+}

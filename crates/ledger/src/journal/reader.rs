@@ -1,0 +1,202 @@
+//! Reading frames back, one by one, believing nothing that is not checked.
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::folder::segment_path;
+use super::segment::{Chain, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader};
+use super::{Damage, DamageKind, Position, ReadError};
+use crate::record::Record;
+
+const READ_BUFFER: usize = 128 << 10;
+
+/// A sound frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its number.
+    pub sequence: u64,
+    /// The encoded record.
+    pub payload: &'a [u8],
+}
+
+/// Reads one segment from front to back.
+#[derive(Debug)]
+pub struct SegmentReader {
+    path: PathBuf,
+    header: SegmentHeader,
+    replica: Arc<str>,
+    file: BufReader<File>,
+    offset: u64,
+    end: u64,
+    next_sequence: Option<u64>,
+    /// Absent after a jump, since a link only follows from all before it.
+    chain: Option<Chain>,
+    payload: Vec<u8>,
+}
+
+impl SegmentReader {
+    /// Opens a segment and reads its header.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let mut file = File::open(path).map_err(ReadError::io(path))?;
+        let end = file.metadata().map_err(ReadError::io(path))?.len();
+        let mut head = Vec::with_capacity(MAXIMUM_HEADER_LENGTH);
+        (&mut file).take(MAXIMUM_HEADER_LENGTH as u64).read_to_end(&mut head).map_err(ReadError::io(path))?;
+        let Some((header, length)) = SegmentHeader::decode(&head) else {
+            let kind =
+                if SegmentHeader::is_unfinished(&head) { DamageKind::Unfinished } else { DamageKind::Header };
+            return Err(Damage { segment: path.to_owned(), offset: 0, sequence: 0, kind }.into());
+        };
+        file.seek(SeekFrom::Start(length as u64)).map_err(ReadError::io(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            replica: Arc::from(header.replica.as_str()),
+            file: BufReader::with_capacity(READ_BUFFER, file),
+            offset: length as u64,
+            end,
+            next_sequence: Some(header.first_sequence),
+            chain: head.get(..length).map(Chain::of_header),
+            payload: Vec::new(),
+            header,
+        })
+    }
+
+    /// What the segment says about itself.
+    pub fn header(&self) -> &SegmentHeader {
+        &self.header
+    }
+
+    /// The file being read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the next frame begins.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number the next frame must have, if that is known.
+    pub fn next_sequence(&self) -> Option<u64> {
+        self.next_sequence
+    }
+
+    /// The link after the last frame read, if all frames were read.
+    pub fn chain(&self) -> Option<Chain> {
+        self.chain
+    }
+
+    /// Reads nothing at or behind `end`, where a writer may be at work.
+    pub fn limit(&mut self, end: u64) {
+        self.end = self.end.min(end);
+    }
+
+    /// Goes on at `offset`, which must be the start of a frame. The hash chain is not checked from here.
+    pub fn jump(&mut self, offset: u64) -> Result<(), ReadError> {
+        if offset > self.offset {
+            self.file.seek(SeekFrom::Start(offset)).map_err(ReadError::io(&self.path))?;
+            self.offset = offset;
+            self.next_sequence = None;
+            self.chain = None;
+        }
+        Ok(())
+    }
+
+    /// The next frame, or nothing at the end. After an error the reader stays where it is.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ReadError> {
+        if self.offset >= self.end {
+            return Ok(None);
+        }
+        let mut head = [0; FRAME_HEADER_LENGTH];
+        if self.end - self.offset < head.len() as u64 {
+            return Err(self.damage(DamageKind::Unfinished));
+        }
+        self.read(|file, _| file.read_exact(&mut head))?;
+        let frame = FrameHeader::decode(&head);
+        if !frame.has_possible_length() {
+            return Err(self.damage(DamageKind::Length));
+        }
+        let length = (FRAME_HEADER_LENGTH + frame.length) as u64;
+        if self.end - self.offset < length {
+            return Err(self.damage(DamageKind::Unfinished));
+        }
+        self.read(|file, payload| {
+            payload.resize(frame.length, 0);
+            file.read_exact(payload)
+        })?;
+        if !frame.matches(&self.payload) {
+            return Err(self.damage(DamageKind::Checksum));
+        }
+        if self.next_sequence.is_some_and(|expected| expected != frame.sequence) {
+            return Err(self.damage(DamageKind::Sequence));
+        }
+        if let Some(chain) = self.chain {
+            let link = chain.next(frame.sequence, &self.payload);
+            if link.stored() != frame.chain {
+                return Err(self.damage(DamageKind::Chain));
+            }
+            self.chain = Some(link);
+        }
+        let offset = self.offset;
+        self.offset += length;
+        self.next_sequence = Some(frame.sequence.wrapping_add(1));
+        Ok(Some(Frame { offset, sequence: frame.sequence, payload: &self.payload }))
+    }
+
+    /// The next record with its offset, or nothing at the end.
+    pub fn next_record(&mut self) -> Result<Option<(u64, Record)>, ReadError> {
+        let replica = Arc::clone(&self.replica);
+        let Some(frame) = self.next_frame()? else { return Ok(None) };
+        let offset = frame.offset;
+        match Record::decode(frame.payload, replica, frame.sequence) {
+            Ok(record) => Ok(Some((offset, record))),
+            Err(_) => {
+                let sequence = frame.sequence;
+                Err(Damage { segment: self.path.clone(), offset, sequence, kind: DamageKind::Record }.into())
+            }
+        }
+    }
+
+    fn read(
+        &mut self,
+        fill: impl FnOnce(&mut BufReader<File>, &mut Vec<u8>) -> io::Result<()>,
+    ) -> Result<(), ReadError> {
+        fill(&mut self.file, &mut self.payload).map_err(|error| match error.kind() {
+            // The file became shorter under our hands.
+            ErrorKind::UnexpectedEof => self.damage(DamageKind::Unfinished),
+            _ => ReadError::Io { path: self.path.clone(), source: error },
+        })
+    }
+
+    fn damage(&self, kind: DamageKind) -> ReadError {
+        let sequence = self.next_sequence.unwrap_or_default();
+        Damage { segment: self.path.clone(), offset: self.offset, sequence, kind }.into()
+    }
+}
+
+/// Reads single records by where they are, as the index names them.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    root: PathBuf,
+}
+
+impl Reader {
+    /// Reads below the given root of a ledger.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The record of `replica` at `position`, or nothing if retention has removed it.
+    pub fn read(&self, replica: &str, position: Position) -> Result<Option<Record>, ReadError> {
+        let path = segment_path(&self.root.join(replica), position.segment);
+        let mut segment = match SegmentReader::open(&path) {
+            Err(ReadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        segment.jump(position.offset)?;
+        Ok(segment.next_record()?.map(|(_, record)| record))
+    }
+}

@@ -1,0 +1,205 @@
+//! The end of the journal: the open segment, and the buffers of whoever is writing to it.
+//!
+//! A failed write may leave part of itself behind. Before anything else is written the file is cut back to the last
+//! acknowledged frame; while that fails too, appending fails.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Position;
+use super::folder::{Folder, segment_path};
+use super::health::now_us;
+use super::recover::Recovered;
+use super::segment::{Chain, SegmentHeader};
+use super::sync::Unsynced;
+use super::writer::Durability;
+
+/// More full segments than this do not wait for the background: the appender confirms one itself.
+const MAXIMUM_UNSYNCED_SEGMENTS: usize = 4;
+
+/// The writing end of a folder; whoever has it locked is the one writing.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) next_sequence: u64,
+    pub(super) chain: Chain,
+    /// Records taken from the queue, and the frames made of them. Kept here to be used again.
+    pub(super) payloads: Vec<u8>,
+    pub(super) lengths: Vec<usize>,
+    pub(super) frames: Vec<u8>,
+    folder: Folder,
+    segment_bytes: u64,
+    next_segment: u64,
+    file: Arc<File>,
+    path: PathBuf,
+    number: u64,
+    /// The end of the last acknowledged frame.
+    length: u64,
+    /// Whether part of a failed write may lie behind `length`.
+    has_remains: bool,
+    unsynced: Unsynced,
+    has_unsynced_frames: bool,
+    /// How far the disk has confirmed the journal.
+    synced: Position,
+}
+
+impl Tail {
+    pub(super) fn open(folder: Folder, recovered: Recovered, segment_bytes: u64) -> io::Result<Self> {
+        let Recovered { open_segment, mut next_segment, next_sequence, mut chain, findings: _ } = recovered;
+        let (file, path, number, length) = match open_segment {
+            Some(open) => {
+                let file = File::options().write(true).open(&open.path)?;
+                // What a killed process wrote may not have reached the disk yet.
+                file.sync_data()?;
+                (file, open.path, open.number, open.length)
+            }
+            None => {
+                let number = next_segment;
+                let path = segment_path(folder.path(), number);
+                let (file, length, first_link) = begin(&folder, &path, number, next_sequence, chain)?;
+                File::open(folder.path())?.sync_all()?;
+                next_segment += 1;
+                chain = first_link;
+                (file, path, number, length)
+            }
+        };
+        Ok(Self {
+            next_sequence,
+            chain,
+            payloads: Vec::new(),
+            lengths: Vec::new(),
+            frames: Vec::new(),
+            folder,
+            segment_bytes,
+            next_segment,
+            file: Arc::new(file),
+            path,
+            number,
+            length,
+            has_remains: false,
+            unsynced: Unsynced::default(),
+            has_unsynced_frames: false,
+            synced: Position { segment: number, offset: length },
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn written(&self) -> Position {
+        Position { segment: self.number, offset: self.length }
+    }
+
+    pub(super) fn synced(&self) -> Position {
+        self.synced
+    }
+
+    /// Takes note of how far the disk has confirmed the journal.
+    pub(super) fn note_synced(&mut self, position: Position) {
+        self.synced = self.synced.max(position);
+    }
+
+    /// Cuts away what a failed write left, and begins a new segment if `coming` bytes would overfill this one.
+    pub(super) fn make_ready(&mut self, coming: u64) -> io::Result<()> {
+        if self.has_remains {
+            self.file.set_len(self.length)?;
+            self.has_remains = false;
+        }
+        if self.length + coming > self.segment_bytes { self.rotate() } else { Ok(()) }
+    }
+
+    /// Writes `frames` at the end. On failure the journal ends where it did before.
+    pub(super) fn write_out(&mut self, durability: Durability) -> io::Result<()> {
+        let written = self.file.write_all_at(&self.frames, self.length).and_then(|()| match durability {
+            Durability::Always => self.sync_all_segments(),
+            Durability::Interval(_) => Ok(()),
+        });
+        match written {
+            Ok(()) => {
+                self.length += self.frames.len() as u64;
+                match durability {
+                    Durability::Always => self.note_synced(self.written()),
+                    Durability::Interval(_) => self.has_unsynced_frames = true,
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.has_remains = self.file.set_len(self.length).is_err();
+                Err(error)
+            }
+        }
+    }
+
+    /// What has been written but not confirmed by the disk, for the thread that sees to it.
+    pub(super) fn take_unsynced(&mut self) -> Option<Unsynced> {
+        if !self.has_unsynced_frames && self.unsynced.is_empty() {
+            return None;
+        }
+        let mut taken = std::mem::take(&mut self.unsynced);
+        taken.files.push(Arc::clone(&self.file));
+        taken.end = self.written();
+        self.has_unsynced_frames = false;
+        Some(taken)
+    }
+
+    /// Takes back what the disk did not confirm, to be tried again.
+    pub(super) fn put_back(&mut self, unsynced: Unsynced) {
+        let newer = std::mem::replace(&mut self.unsynced, unsynced);
+        self.unsynced.files.extend(newer.files);
+        self.unsynced.files.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        self.unsynced.files.pop_if(|last| Arc::ptr_eq(last, &self.file));
+        self.unsynced.folder = self.unsynced.folder.take().or(newer.folder);
+        self.has_unsynced_frames = true;
+    }
+
+    fn sync_all_segments(&mut self) -> io::Result<()> {
+        self.sync_full_segments()?;
+        self.file.sync_data()
+    }
+
+    fn sync_full_segments(&mut self) -> io::Result<()> {
+        self.unsynced.sync()?;
+        self.unsynced = Unsynced::default();
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        if self.unsynced.files.len() >= MAXIMUM_UNSYNCED_SEGMENTS {
+            self.sync_full_segments()?;
+        }
+        let path = segment_path(self.folder.path(), self.next_segment);
+        let (file, length, chain) =
+            begin(&self.folder, &path, self.next_segment, self.next_sequence, self.chain)?;
+        self.unsynced.folder = Some(self.folder.path().to_owned());
+        self.unsynced.files.push(std::mem::replace(&mut self.file, Arc::new(file)));
+        self.path = path;
+        self.number = self.next_segment;
+        self.next_segment += 1;
+        self.length = length;
+        self.chain = chain;
+        Ok(())
+    }
+}
+
+/// Begins a segment. A file that could not get its header is removed, so that the number can be tried again.
+fn begin(
+    folder: &Folder,
+    path: &Path,
+    number: u64,
+    first_sequence: u64,
+    previous: Chain,
+) -> io::Result<(File, u64, Chain)> {
+    let replica = folder.replica().to_string();
+    let header = SegmentHeader { number, first_sequence, created_us: now_us(), previous, replica }.encode();
+    let file = File::options().write(true).create_new(true).open(path)?;
+    match file.write_all_at(&header, 0) {
+        Ok(()) => Ok((file, header.len() as u64, Chain::of_header(&header))),
+        Err(error) => {
+            fs::remove_file(path)?;
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! All records of one writer from a position on, across its segments.
+
+use std::path::{Path, PathBuf};
+use std::vec;
+
+use super::folder::segments;
+use super::reader::SegmentReader;
+use super::{DamageKind, Position, ReadError};
+use crate::record::Record;
+
+/// An iterator over the records of a folder. Damage is reported once, then the walk goes on in the next segment.
+#[derive(Debug)]
+pub struct FolderWalk {
+    waiting: vec::IntoIter<(u64, PathBuf)>,
+    current: Option<(u64, SegmentReader)>,
+    position: Position,
+    end: Option<Position>,
+}
+
+impl FolderWalk {
+    /// Begins at `start`, or at the oldest segment behind it, and ends at `end` or with the last sound frame.
+    pub fn new(folder: &Path, start: Position, end: Option<Position>) -> Result<Self, ReadError> {
+        let mut known = segments(folder).map_err(ReadError::io(folder))?;
+        known.retain(|(number, _)| *number >= start.segment && end.is_none_or(|end| *number <= end.segment));
+        Ok(Self { waiting: known.into_iter(), current: None, position: start, end })
+    }
+
+    /// Where the next record will be read: the place to begin another time.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    fn open_next(&mut self) -> Option<Result<(), ReadError>> {
+        let (number, path) = self.waiting.next()?;
+        let opened = SegmentReader::open(&path).and_then(|mut reader| {
+            if number == self.position.segment {
+                reader.jump(self.position.offset)?;
+            }
+            if let Some(end) = self.end.filter(|end| end.segment == number) {
+                reader.limit(end.offset);
+            }
+            Ok(reader)
+        });
+        Some(match opened {
+            Ok(reader) => {
+                self.position = Position { segment: number, offset: reader.offset() };
+                self.current = Some((number, reader));
+                Ok(())
+            }
+            // Its writer was killed, or is about to write the header.
+            Err(error) if self.is_unfinished_end(&error) => return None,
+            Err(error) => {
+                self.pass_over(number);
+                Err(error)
+            }
+        })
+    }
+
+    /// Whether the error is the end of the journal of a writer that may be at work.
+    fn is_unfinished_end(&self, error: &ReadError) -> bool {
+        let is_unfinished =
+            matches!(error, ReadError::Damage(damage) if damage.kind == DamageKind::Unfinished);
+        is_unfinished && self.waiting.as_slice().is_empty()
+    }
+
+    /// Leaves a damaged segment behind, unless it is the last one and may yet be written to.
+    fn pass_over(&mut self, number: u64) {
+        if !self.waiting.as_slice().is_empty() {
+            self.position = Position { segment: number + 1, offset: 0 };
+        }
+    }
+}
+
+impl Iterator for FolderWalk {
+    type Item = Result<(Position, Record), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let Some((number, reader)) = &mut self.current else {
+                match self.open_next()? {
+                    Ok(()) => continue,
+                    Err(error) => return Some(Err(error)),
+                }
+            };
+            let number = *number;
+            match reader.next_record() {
+                Ok(Some((offset, record))) => {
+                    self.position.offset = reader.offset();
+                    return Some(Ok((Position { segment: number, offset }, record)));
+                }
+                Ok(None) => self.current = None,
+                Err(error) => {
+                    self.current = None;
+                    self.pass_over(number);
+                    if !self.is_unfinished_end(&error) {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+}

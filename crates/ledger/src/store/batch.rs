@@ -1,0 +1,261 @@
+//! Copying records from the journal into the index, exactly once.
+//!
+//! Rows, sums and the position in the journal change in one transaction. Whatever is interrupted is done again from
+//! the position that stands, and the primary key refuses a row that is already there before it is summed twice.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::schema::row_id;
+use super::statistics::Sums;
+use super::{Store, StoreError};
+use crate::calendar::Calendar;
+use crate::journal::folder::replica_of;
+use crate::journal::walk::FolderWalk;
+use crate::journal::{Position, ReadError};
+use crate::record::Record;
+
+/// Records per transaction.
+const BATCH_SIZE: usize = 4_096;
+/// Names and series remembered between batches; beyond this they are looked up again.
+const MAXIMUM_REMEMBERED: usize = 100_000;
+
+/// Ids already looked up. Forgotten when a transaction fails, since it may have made them.
+#[derive(Debug, Default)]
+pub struct KnownIds {
+    names: HashMap<String, i64>,
+    series: HashMap<SeriesKey, i64>,
+}
+
+/// Caller, server, tool, kind and status.
+type SeriesKey = (i64, i64, i64, u8, u8);
+
+/// What a batch did.
+#[derive(Debug, Default)]
+pub struct Shipped {
+    /// Rows that are new in the index.
+    pub records: u64,
+    /// Whether the journal may hold more.
+    pub is_full: bool,
+    /// Damage that was met and passed over.
+    pub damage: Vec<ReadError>,
+}
+
+/// Copies all records of a folder up to `end`. Says how many rows are new, and what could not be read.
+pub fn ship_folder(
+    store: &Store,
+    connection: &mut Connection,
+    folder: &Path,
+    end: Option<Position>,
+    calendar: &Calendar,
+    known: &mut KnownIds,
+) -> Result<Shipped, StoreError> {
+    let mut total = Shipped::default();
+    loop {
+        let batch = ship_batch(store, connection, folder, end, calendar, known);
+        if batch.is_err() {
+            *known = KnownIds::default();
+        }
+        let batch = batch?;
+        total.records += batch.records;
+        total.damage.extend(batch.damage);
+        if !batch.is_full {
+            return Ok(total);
+        }
+    }
+}
+
+fn ship_batch(
+    store: &Store,
+    connection: &mut Connection,
+    folder: &Path,
+    end: Option<Position>,
+    calendar: &Calendar,
+    known: &mut KnownIds,
+) -> Result<Shipped, StoreError> {
+    let sqlite = |source| store.pool.error(source);
+    let name = replica_of(folder);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
+    let (replica, start) = replica_position(&transaction, &name).map_err(sqlite)?;
+    let mut walk = FolderWalk::new(folder, start, end)?;
+    let mut batch =
+        Batch { transaction: &transaction, replica, known, sums: HashMap::new(), last_us: HashMap::new() };
+    let mut shipped = Shipped::default();
+    let mut steps = 0;
+    for step in walk.by_ref().take(BATCH_SIZE) {
+        steps += 1;
+        match step {
+            Ok((position, record)) => {
+                shipped.records += u64::from(batch.insert(&record, position, calendar).map_err(sqlite)?);
+            }
+            Err(ReadError::Damage(damage)) => shipped.damage.push(damage.into()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    shipped.is_full = steps == BATCH_SIZE;
+    if walk.position() != start {
+        batch.finish(walk.position()).map_err(sqlite)?;
+    }
+    transaction.commit().map_err(sqlite)?;
+    Ok(shipped)
+}
+
+/// The id of a writer, and how far its journal has been copied.
+fn replica_position(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<(i64, Position)> {
+    let mut find = transaction.prepare_cached("SELECT id, segment, offset FROM replica WHERE name = ?1")?;
+    let found = find
+        .query_row([name], |row| Ok((row.get(0)?, Position { segment: row.get(1)?, offset: row.get(2)? })))
+        .optional()?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    transaction.execute("INSERT INTO replica (name, segment, offset) VALUES (?1, 0, 0)", [name])?;
+    Ok((transaction.last_insert_rowid(), Position::default()))
+}
+
+/// The work of one transaction.
+struct Batch<'a> {
+    transaction: &'a Transaction<'a>,
+    replica: i64,
+    known: &'a mut KnownIds,
+    /// By series and day.
+    sums: HashMap<(i64, i32), Sums>,
+    /// The newest call of each series.
+    last_us: HashMap<i64, i64>,
+}
+
+impl Batch<'_> {
+    /// Adds a record; says whether it was new.
+    fn insert(&mut self, record: &Record, position: Position, calendar: &Calendar) -> rusqlite::Result<bool> {
+        let series = self.series_id(record)?;
+        let arguments_size = record.arguments.as_ref().map_or(0, |body| body.size);
+        let result_size = record.result.as_ref().map_or(0, |body| body.size);
+        let inserted = self
+            .transaction
+            .prepare_cached("INSERT OR IGNORE INTO call VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+            .execute(params![
+                row_id(self.replica, record.sequence),
+                series,
+                record.time_us,
+                record.error_code,
+                as_stored(record.duration_us),
+                as_stored(arguments_size),
+                as_stored(result_size),
+                as_stored(record.price_settled),
+                as_stored(position.segment),
+                as_stored(position.offset),
+            ])?;
+        if inserted == 0 {
+            return Ok(false);
+        }
+        let day = calendar.day_of(record.time_us).0;
+        self.sums.entry((series, day)).or_default().add(&Sums {
+            calls: 1,
+            duration_us: record.duration_us,
+            arguments_bytes: arguments_size,
+            result_bytes: result_size,
+            price_settled: record.price_settled,
+        });
+        let last_us = self.last_us.entry(series).or_insert(record.time_us);
+        *last_us = record.time_us.max(*last_us);
+        Ok(true)
+    }
+
+    /// Writes the sums and the new position.
+    fn finish(self, position: Position) -> rusqlite::Result<()> {
+        let mut months: HashMap<(i64, i32), Sums> = HashMap::new();
+        for ((series, day), sums) in &self.sums {
+            self.add_sums("day_sum", "day", *series, *day, sums)?;
+            months.entry((*series, day.div_euclid(100))).or_default().add(sums);
+        }
+        for ((series, month), sums) in &months {
+            self.add_sums("month_sum", "month", *series, *month, sums)?;
+        }
+        for (series, last_us) in &self.last_us {
+            self.transaction
+                .prepare_cached("UPDATE series SET last_us = max(last_us, ?2) WHERE id = ?1")?
+                .execute([series, last_us])?;
+        }
+        self.transaction
+            .prepare_cached("UPDATE replica SET segment = ?2, offset = ?3 WHERE id = ?1")?
+            .execute(params![self.replica, as_stored(position.segment), as_stored(position.offset)])?;
+        Ok(())
+    }
+
+    fn add_sums(
+        &self,
+        table: &str,
+        period: &str,
+        series: i64,
+        value: i32,
+        sums: &Sums,
+    ) -> rusqlite::Result<()> {
+        let sql = format!(
+            "INSERT INTO {table} VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (series, {period}) DO UPDATE SET calls = calls + excluded.calls,
+             duration_us = duration_us + excluded.duration_us,
+             arguments_bytes = arguments_bytes + excluded.arguments_bytes,
+             result_bytes = result_bytes + excluded.result_bytes,
+             price_settled = price_settled + excluded.price_settled"
+        );
+        self.transaction.prepare_cached(&sql)?.execute(params![
+            series,
+            value,
+            as_stored(sums.calls),
+            as_stored(sums.duration_us),
+            as_stored(sums.arguments_bytes),
+            as_stored(sums.result_bytes),
+            as_stored(sums.price_settled),
+        ])?;
+        Ok(())
+    }
+
+    fn series_id(&mut self, record: &Record) -> rusqlite::Result<i64> {
+        let caller = self.name_id(&record.caller)?;
+        let server = self.name_id(&record.server)?;
+        let tool = self.name_id(&record.exposed)?;
+        let key = (caller, server, tool, record.kind.code(), record.status.code());
+        if let Some(id) = self.known.series.get(&key) {
+            return Ok(*id);
+        }
+        let id = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO series (caller, server, tool, kind, status, last_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT DO UPDATE SET last_us = max(last_us, excluded.last_us) RETURNING id",
+            )?
+            .query_row(params![caller, server, tool, key.3, key.4, record.time_us], |row| row.get(0))?;
+        if self.known.series.len() >= MAXIMUM_REMEMBERED {
+            self.known.series.clear();
+        }
+        self.known.series.insert(key, id);
+        Ok(id)
+    }
+
+    fn name_id(&mut self, text: &str) -> rusqlite::Result<i64> {
+        if let Some(id) = self.known.names.get(text) {
+            return Ok(*id);
+        }
+        let find = "SELECT id FROM name WHERE text = ?1";
+        let found = self.transaction.prepare_cached(find)?.query_row([text], |row| row.get(0)).optional()?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                self.transaction.prepare_cached("INSERT INTO name (text) VALUES (?1)")?.execute([text])?;
+                self.transaction.last_insert_rowid()
+            }
+        };
+        if self.known.names.len() >= MAXIMUM_REMEMBERED {
+            self.known.names.clear();
+        }
+        self.known.names.insert(text.to_owned(), id);
+        Ok(id)
+    }
+}
+
+/// SQLite has no unsigned numbers; what does not fit is as large as can be.
+pub(super) fn as_stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

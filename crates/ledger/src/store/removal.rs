@@ -1,0 +1,50 @@
+//! Taking rows and old sums out of the index when their segments go.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::schema::row_id;
+use super::{Store, StoreError};
+
+/// Small steps, so that nobody waits long for the one lock on writing.
+const ROWS_AT_ONCE: u64 = 5_000;
+
+impl Store {
+    /// The segment up to which the journal of a writer is in the index; that one is not all there yet.
+    pub(crate) fn shipped_segment(&self, connection: &Connection, replica: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT segment FROM replica WHERE name = ?1";
+        let found = connection.query_row(sql, [replica], |row| row.get(0)).optional();
+        Ok(found.map_err(|source| self.pool.error(source))?.unwrap_or(0))
+    }
+
+    /// Removes the rows of a writer from the sequence `first` up to and without `end`.
+    pub(crate) fn remove_rows(
+        &self,
+        connection: &Connection,
+        replica: &str,
+        first: u64,
+        end: u64,
+    ) -> Result<(), StoreError> {
+        let remove = || {
+            let find = "SELECT id FROM replica WHERE name = ?1";
+            let Some(replica) = connection.query_row(find, [replica], |row| row.get(0)).optional()? else {
+                return Ok(());
+            };
+            let mut delete = connection.prepare_cached("DELETE FROM call WHERE id >= ?1 AND id < ?2")?;
+            let mut start = first;
+            while start < end {
+                let stop = end.min(start.saturating_add(ROWS_AT_ONCE));
+                delete.execute(params![row_id(replica, start), row_id(replica, stop)])?;
+                start = stop;
+            }
+            Ok(())
+        };
+        remove().map_err(|source| self.pool.error(source))
+    }
+
+    /// Removes the sums of all days before `oldest_day` (`yyyymmdd`).
+    pub(crate) fn remove_day_sums(&self, connection: &Connection, oldest_day: i32) -> Result<(), StoreError> {
+        let sql = "DELETE FROM day_sum WHERE day < ?1";
+        connection.execute(sql, [oldest_day]).map_err(|source| self.pool.error(source))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+//! `toolgate servers …`
+
+use snapbox::{assert_data_eq, str};
+
+use crate::scene::{PLAIN_SERVER, Scene};
+
+const COMMENTED: &str = "# ours\nlisten: {port: 8080} # the port\n\nservers:\n  # the first\n  time:\n    command: uvx\n    args: [mcp-server-time]\n";
+
+#[test]
+fn servers_are_listed_without_a_gateway_too() {
+    let off = "  off: {command: x, enabled: false}\n  poor: {command: y, env_from: [NOT_SET]}\n";
+    let scene = Scene::with(&[("toolgate.yaml", &format!("{COMMENTED}{off}"))]);
+    scene.run(&["servers", "list"]).code(0).stdout_eq(str![[r#"
+off	off	stdio	-	x	-
+time	unknown	stdio	-	uvx mcp-server-time	-
+poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
+
+"#]]).stderr_eq(str![]);
+    scene.run(&["servers", "list", "--json"]).code(0).stdout_eq(str![[r#"
+{
+  "gateway": false,
+  "servers": [
+    {
+      "name": "off",
+      "transport": "stdio",
+      "target": "x",
+      "state": "off",
+      "cause": null,
+      "version": null,
+      "tools": null,
+      "prompts": null,
+      "resources": null
+    },
+    {
+      "name": "time",
+      "transport": "stdio",
+      "target": "uvx mcp-server-time",
+      "state": "unknown",
+      "cause": null,
+      "version": null,
+      "tools": null,
+      "prompts": null,
+      "resources": null
+    },
+    {
+      "name": "poor",
+      "transport": null,
+      "target": null,
+      "state": "disabled",
+      "cause": "the variable NOT_SET is not set (named in env_from)",
+      "version": null,
+      "tools": null,
+      "prompts": null,
+      "resources": null
+    }
+  ]
+}
+
+"#]]).stderr_eq(str![]);
+}
+
+#[test]
+fn well_known_servers_are_listed() {
+    let output = Scene::with(&[]).run(&["servers", "list", "--known"]).code(0).stderr_eq(str![]);
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(text.contains("github\tGITHUB_TOKEN\t"), "{text}");
+    assert!(text.contains("filesystem\tFOLDER…\t"), "{text}");
+}
+
+#[test]
+fn a_server_is_added_and_removed_and_comments_stay() {
+    let scene = Scene::with(&[("toolgate.yaml", COMMENTED)]);
+    scene.run(&["servers", "add", "github"]).code(0).stdout_eq(str![[r#"
+added github to [FOLDER]/toolgate.yaml
+
+"#]]).stderr_eq(str![[r#"
+note: set GITHUB_TOKEN before the gateway starts; you get it from https://github.com/settings/tokens
+
+"#]]);
+    scene
+        .run(&["servers", "add", "files", "--known", "filesystem", "/data"])
+        .code(0)
+        .stdout_eq(str![[r#"
+added files to [FOLDER]/toolgate.yaml
+
+"#]])
+        .stderr_eq(str![]);
+    let line = [
+        "servers",
+        "add",
+        "mine",
+        "--env",
+        "A=b",
+        "--env-from",
+        "TOKEN",
+        "--json",
+        "--",
+        "node",
+        "server.js",
+        "-v",
+    ];
+    scene.run(&line).code(0).stdout_eq(str![[r#"
+{
+  "file": "[FOLDER]/toolgate.yaml",
+  "added": "mine",
+  "server": {
+    "command": "node",
+    "args": [
+      "server.js",
+      "-v"
+    ],
+    "env": {
+      "A": "b"
+    },
+    "env_from": [
+      "TOKEN"
+    ]
+  },
+  "missing_variables": []
+}
+
+"#]]).stderr_eq(str![]);
+    let line = [
+        "servers",
+        "add",
+        "docs",
+        "--url",
+        "https://example.com/sse",
+        "--transport",
+        "sse",
+        "--header",
+        "X=${Y}",
+    ];
+    scene.run(&line).code(0).stdout_eq(str![[r#"
+added docs to [FOLDER]/toolgate.yaml
+
+"#]]).stderr_eq(str![]);
+    assert_data_eq!(scene.read("toolgate.yaml"), str![[r##"
+# ours
+listen: {port: 8080} # the port
+
+servers:
+  # the first
+  time:
+    command: uvx
+    args: [mcp-server-time]
+  github:
+    url: https://api.githubcopilot.com/mcp/
+    headers:
+      Authorization: Bearer ${GITHUB_TOKEN}
+  files:
+    command: npx
+    args: ["-y", "@modelcontextprotocol/server-filesystem", /data]
+  mine:
+    command: node
+    args: [server.js, "-v"]
+    env:
+      A: b
+    env_from: [TOKEN]
+  docs:
+    url: https://example.com/sse
+    transport: sse
+    headers:
+      X: ${Y}
+
+"##]]);
+    for name in ["github", "files", "mine", "docs"] {
+        scene.run(&["servers", "remove", name]).code(0).stderr_eq(str![]);
+    }
+    assert_eq!(scene.read("toolgate.yaml"), COMMENTED);
+}
+
+#[test]
+fn the_first_server_makes_the_file() {
+    let scene = Scene::with(&[]);
+    scene.run(&["servers", "add", "time"]).code(0).stdout_eq(str![[r#"
+added time to toolgate.yaml
+
+"#]]).stderr_eq(str![]);
+    assert_data_eq!(scene.read("toolgate.yaml"), str![[r#"
+servers:
+  time:
+    command: uvx
+    args: [mcp-server-time]
+
+"#]]);
+}
+
+#[test]
+fn what_cannot_be_added_or_removed_is_told() {
+    let scene = Scene::with(&[("toolgate.yaml", COMMENTED), ("mcp.json", "{\"mcpServers\": {}}")]);
+    scene.run(&["servers", "add", "time"]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: [FOLDER]/toolgate.yaml: there is a server `time` already; remove it first, or choose another name
+
+"#]]);
+    scene.run(&["servers", "add", "githup"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+error: no well-known server is called githup
+help: did you mean github? give its --url, or the command that starts it after '--'; `toolgate servers list --known` lists the known ones
+
+"#]]);
+    scene.run(&["servers", "add", "filesystem"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+error: filesystem needs arguments: FOLDER…
+help: toolgate servers add filesystem FOLDER…
+
+"#]]);
+    scene.run(&["servers", "add", "x", "--url", "http://a/", "--", "b"]).code(2).stdout_eq(str![]);
+    scene
+        .run(&["servers", "add", "time", "--config", "mcp.json"])
+        .code(2)
+        .stdout_eq(str![])
+        .stderr_eq(str![[r#"
+error: mcp.json is not a native YAML file, and only those are changed
+help: `toolgate import --from mcp.json` makes one of it; --config names another
+
+"#]]);
+    scene.run(&["servers", "remove", "none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+error: [FOLDER]/toolgate.yaml: there is no server `none` in this file
+help: `toolgate servers list` lists the servers
+
+"#]]);
+    scene.run(&["servers", "remove", "none", "--json"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+{
+  "error": {
+    "code": "not_found",
+    "message": "[FOLDER]/toolgate.yaml: there is no server `none` in this file",
+    "help": "`toolgate servers list` lists the servers"
+  }
+}
+
+"#]]);
+    assert_eq!(scene.read("toolgate.yaml"), COMMENTED);
+}
+
+#[test]
+fn servers_are_tested_by_connecting() {
+    let servers = format!(
+        "servers:\n  old: {{command: {PLAIN_SERVER}, args: [legacy]}}\n  new: {{command: {PLAIN_SERVER}, args: [modern]}}\n  bad: {{command: {PLAIN_SERVER}, args: [dies]}}\n"
+    );
+    let scene = Scene::with(&[("toolgate.yaml", &servers)]);
+    scene.run(&["servers", "test", "old", "new"]).code(0).stdout_eq(str![[r#"
+new	ready	stdio	2	[SERVER] modern	-
+old	ready	stdio	2	[SERVER] legacy	-
+
+"#]]).stderr_eq(str![]);
+    scene.run(&["servers", "test", "bad"]).code(3).stdout_eq(str![[r#"
+bad	down	stdio	0	[SERVER] dies	the process exited with status 7; the end of its stderr: plain_server: the licence has run out
+
+"#]]).stderr_eq(str![]);
+    scene.run(&["servers", "test", "none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+error: there is no server 'none'
+help: `toolgate servers list` lists the servers
+
+"#]]);
+}
