@@ -10,11 +10,19 @@ const GOOD: &str =
 #[test]
 fn a_good_file_is_valid() {
     let scene = Scene::with(&[("toolgate.yaml", GOOD)]);
-    scene.run(&["config", "validate"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["config", "validate"],
+        0,
+        str![[r#"
 valid: 1 server
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["config", "validate", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["config", "validate", "--json"],
+        0,
+        str![[r#"
 {
   "valid": true,
   "files": [
@@ -28,7 +36,9 @@ valid: 1 server
   "warnings": []
 }
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
@@ -38,22 +48,32 @@ fn all_problems_are_told_with_their_places() {
         ("b.yaml", "servers:\n  - a\n"),
         ("c.yaml", "servers: {a: [}\n"),
     ]);
-    scene.run(&["config", "validate", "--config", "a.yaml"]).code(2).stdout_eq(str![[r#"
+    scene.check(
+        &["config", "validate", "--config", "a.yaml"],
+        2,
+        str![[r#"
 error: a.yaml:2:3: listen.prot: unknown key `prot` (did you mean `port`?)
 error: a.yaml:3:9: listen.port: expected a whole number, found `many`
 error: a.yaml:5:7: servers.a.comand: unknown key `comand` (did you mean `command`?)
 not valid: 3 problems
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["config", "validate", "--config", "b.yaml"]).code(2).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["config", "validate", "--config", "b.yaml"],
+        2,
+        str![[r#"
 error: b.yaml:2:3: servers: expected a mapping of names to servers, found a list
 not valid: 1 problem
 
-"#]]).stderr_eq(str![]);
-    scene
-        .run(&["config", "validate", "--config", "c.yaml", "--json"])
-        .code(2)
-        .stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["config", "validate", "--config", "c.yaml", "--json"],
+        2,
+        str![[r#"
 {
   "valid": false,
   "files": [
@@ -75,38 +95,49 @@ not valid: 1 problem
   "warnings": []
 }
 
-"#]])
-        .stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
 fn what_is_missing_is_a_warning_and_strictly_a_problem() {
     let file = "servers:\n  hub: {url: \"https://example.com/mcp\", headers: {Authorization: \"Bearer ${HUB_TOKEN}\"}}\n";
     let scene = Scene::with(&[("toolgate.yaml", file)]);
-    scene.run(&["config", "validate"]).code(0).stdout_eq(str![[r#"
+    scene.check(&["config", "validate"], 0, str![[r#"
 warning: [FOLDER]/toolgate.yaml:2:3: servers.hub: disabled: the variable HUB_TOKEN is not set; set it, or give a default with ${HUB_TOKEN:-…}
 valid: 0 servers
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["config", "validate", "--strict"]).code(2).stdout_eq(str![[r#"
+"#]], str![]);
+    scene.check(&["config", "validate", "--strict"], 2, str![[r#"
 error: [FOLDER]/toolgate.yaml:2:3: servers.hub: disabled: the variable HUB_TOKEN is not set; set it, or give a default with ${HUB_TOKEN:-…}
 not valid: 1 problem
 
-"#]]).stderr_eq(str![]);
+"#]], str![]);
 }
 
 #[test]
 fn a_file_that_is_named_must_exist_and_one_that_is_looked_for_need_not() {
     let scene = Scene::with(&[]);
-    scene.run(&["config", "validate", "--config", "none.yaml"]).code(2).stdout_eq(str![[r#"
+    scene.check(
+        &["config", "validate", "--config", "none.yaml"],
+        2,
+        str![[r#"
 error: none.yaml: cannot be read (there is no such file)
 not valid: 1 problem
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["config", "validate"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["config", "validate"],
+        0,
+        str![[r#"
 no configuration was found; `toolgate init` writes one
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
@@ -126,7 +157,10 @@ fn the_values_in_effect_are_shown_with_their_origins_and_without_secrets() {
         "--set",
         "listen.host=::1",
     ];
-    scene.run(&line).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &line,
+        0,
+        str![[r#"
 listen.host	::1	flag --set
 listen.port	9000	toolgate.yaml:2
 servers.a.transport	stdio	secret.yaml:1
@@ -137,8 +171,13 @@ servers.time.command	uvx	toolgate.yaml:5
 servers.time.args	["mcp-server-time"]	toolgate.yaml:6
 log.level	debug	environment TOOLGATE_LOG_LEVEL
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["config", "show", "listen.port", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["config", "show", "listen.port", "--json"],
+        0,
+        str![[r#"
 {
   "settings": [
     {
@@ -150,12 +189,19 @@ log.level	debug	environment TOOLGATE_LOG_LEVEL
   "disabled": {}
 }
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["config", "show", "listen.prot"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["config", "show", "listen.prot"],
+        3,
+        str![],
+        str![[r#"
 error: there is no value listen.prot
 help: `toolgate config show --all` lists the values there are
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]

@@ -10,13 +10,18 @@ use crate::scene::{PLAIN_SERVER, Scene};
 #[test]
 fn a_healthy_machine_is_well() {
     let scene = Scene::with_plain_server();
-    scene.run(&["doctor"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["doctor"],
+        0,
+        str![[r#"
 ok configuration: [FOLDER]/toolgate.yaml is valid
 ok program [SERVER]: [SERVER]
 ok state folder: [FOLDER]/home/.local/state/toolgate will be made at the first start
 ok server plain: answers, 2 tools
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
@@ -26,7 +31,10 @@ fn every_problem_comes_with_what_to_do() {
     );
     let scene = Scene::with(&[("toolgate.yaml", &file), ("state/session.key", "x")]);
     std::fs::set_permissions(scene.path("state"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    scene.run(&["doctor", "--offline"]).code(1).stdout_eq(str![[r#"
+    scene.check(
+        &["doctor", "--offline"],
+        1,
+        str![[r#"
 problem server poor: disabled: the variable NOT_SET is not set (named in env_from)
    set what is missing in the environment of the gateway, or set enabled: false
 ok program [SERVER]: [SERVER]
@@ -37,7 +45,9 @@ problem state folder: state is open to other users
 problem file state/session.key: other users can read it
    chmod 600 state/session.key
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     let output = scene.run(&["doctor"]).code(1);
     let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     assert!(text.contains("problem server bad: down"), "{text}");
@@ -58,17 +68,22 @@ fn a_port_that_is_taken_is_found() {
 
 #[test]
 fn without_a_configuration_it_says_how_to_get_one() {
-    Scene::with(&[]).run(&["doctor"]).code(1).stdout_eq(str![[r#"
+    Scene::with(&[]).check(
+        &["doctor"],
+        1,
+        str![[r#"
 problem configuration: none was found
    write one with `toolgate init` or `toolgate import`, or name one with --config
 ok state folder: [FOLDER]/home/.local/state/toolgate will be made at the first start
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     let broken = Scene::with(&[("toolgate.yaml", "names: funny\n")]);
-    broken.run(&["doctor"]).code(1).stdout_eq(str![[r#"
+    broken.check(&["doctor"], 1, str![[r#"
 problem configuration: [FOLDER]/toolgate.yaml:1:8: names: `funny` is not known here (one of prefixed, plain, mcp)
    put the file right
 ok state folder: [FOLDER]/home/.local/state/toolgate will be made at the first start
 
-"#]]).stderr_eq(str![]);
+"#]], str![]);
 }

@@ -12,22 +12,34 @@ const CURSOR: &str = r#"{"mcpServers": {
 #[test]
 fn what_another_program_has_is_taken_over() {
     let scene = Scene::with(&[("home/.cursor/mcp.json", CURSOR)]);
-    scene.run(&["import", "--from", "cursor", "--dry-run"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["import", "--from", "cursor", "--dry-run"],
+        0,
+        str![[r#"
 read [FOLDER]/home/.cursor/mcp.json
 + memory
 + hub
 toolgate.yaml was not changed (--dry-run)
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     assert!(!scene.path("toolgate.yaml").exists());
-    scene.run(&["import"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["import"],
+        0,
+        str![[r#"
 read [FOLDER]/home/.cursor/mcp.json
 + memory
 + hub
 written to toolgate.yaml
 
-"#]]).stderr_eq(str![]);
-    assert_data_eq!(scene.read("toolgate.yaml"), str![[r#"
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r#"
 servers:
   memory:
     command: npx
@@ -37,14 +49,15 @@ servers:
     headers:
       Authorization: Bearer ${HUB_TOKEN}
 
-"#]]);
+"#]]
+    );
 }
 
 #[test]
 fn a_file_that_is_there_gets_what_it_lacks() {
     let ours = "# ours\nservers:\n  memory: {command: mine}\n";
     let scene = Scene::with(&[("mcp.json", CURSOR), ("toolgate.yaml", ours)]);
-    scene.run(&["import", "--from", "mcp.json", "--json"]).code(0).stdout_eq(str![[r##"
+    scene.check(&["import", "--from", "mcp.json", "--json"], 0, str![[r##"
 {
   "sources": [
     "mcp.json"
@@ -58,11 +71,13 @@ fn a_file_that_is_there_gets_what_it_lacks() {
     "memory"
   ],
   "warnings": [],
-  "text": "# ours/nservers:/n  memory: {command: mine}/n  hub:/n    url: https://example.com/mcp/n    headers:/n      Authorization: Bearer ${HUB_TOKEN}/n"
+  "text": "# ours\nservers:\n  memory: {command: mine}\n  hub:\n    url: https://example.com/mcp\n    headers:\n      Authorization: Bearer ${HUB_TOKEN}\n"
 }
 
-"##]]).stderr_eq(str![]);
-    assert_data_eq!(scene.read("toolgate.yaml"), str![[r#"
+"##]], str![]);
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r#"
 # ours
 servers:
   memory: {command: mine}
@@ -71,24 +86,30 @@ servers:
     headers:
       Authorization: Bearer ${HUB_TOKEN}
 
-"#]]);
-    scene.run(&["import", "--from", "mcp.json"]).code(0).stdout_eq(str![[r#"
+"#]]
+    );
+    scene.check(
+        &["import", "--from", "mcp.json"],
+        0,
+        str![[r#"
 read mcp.json
 = memory is in toolgate.yaml already
 = hub is in toolgate.yaml already
 nothing to add to toolgate.yaml
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
 fn an_import_can_be_printed() {
     let otter = "[mcp]\nenabled = true\n[[mcp.servers]]\nname = \"time\"\ntransport = \"stdio\"\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\ntimeout = \"30s\"\n";
     let scene = Scene::with(&[("otter.toml", otter)]);
-    scene
-        .run(&["import", "--from", "otter.toml", "--output", "-"])
-        .code(0)
-        .stdout_eq(str![[r#"
+    scene.check(
+        &["import", "--from", "otter.toml", "--output", "-"],
+        0,
+        str![[r#"
 servers:
   time:
     transport: stdio
@@ -96,46 +117,69 @@ servers:
     args: [mcp-server-time]
     call_timeout: "30s"
 
-"#]])
-        .stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
 fn what_cannot_be_imported_is_told() {
     let scene = Scene::with(&[("bad.json", "{\"mcpServers\": ")]);
-    scene.run(&["import"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["import"],
+        3,
+        str![],
+        str![[r#"
 error: no other program's configuration was found
 help: name a file with --from, or write a new one with `toolgate init`
 
-"#]]);
-    scene.run(&["import", "--from", "cursor"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["import", "--from", "cursor"],
+        3,
+        str![],
+        str![[r#"
 error: cursor has no configuration here
 help: looked for [FOLDER]/.cursor/mcp.json, [FOLDER]/home/.cursor/mcp.json
 
-"#]]);
-    scene.run(&["import", "--from", "nobody"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(&["import", "--from", "nobody"], 3, str![], str![[r#"
 error: 'nobody' is neither a file nor a program that is known
 help: known programs: Claude Code, Claude Desktop, Cline, Codex, Cursor, ExcelManus, Gemini CLI, Kiro, LM Studio, VS Code, VS Code Insiders, VSCodium, Windsurf
 
 "#]]);
-    scene.run(&["import", "--from", "bad.json"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["import", "--from", "bad.json"],
+        2,
+        str![],
+        str![[r#"
 error: nothing was imported
 bad.json:1:16: expected a value, found the end of the file
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
 fn a_first_file_is_written_without_questions() {
     let scene = Scene::with(&[]);
     let line = ["init", "--with", "time", "--with", "filesystem /data", "--with", "github", "--port", "9000"];
-    scene.run(&line).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &line,
+        0,
+        str![[r#"
 written to toolgate.yaml
 set GITHUB_TOKEN before you start; you get it from https://github.com/settings/tokens
 now: toolgate start
 
-"#]]).stderr_eq(str![]);
-    assert_data_eq!(scene.read("toolgate.yaml"), str![[r##"
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r##"
 # Every key is described in docs/reference/config.md; `toolgate config validate` checks this file.
 
 listen:
@@ -155,36 +199,53 @@ servers:
     headers:
       Authorization: Bearer ${GITHUB_TOKEN}
 
-"##]]);
+"##]]
+    );
     scene.run(&["config", "validate"]).code(0).stdout_eq(str![[r#"
 warning: [FOLDER]/toolgate.yaml:15:3: servers.github: disabled: the variable GITHUB_TOKEN is not set; set it, or give a default with ${GITHUB_TOKEN:-…}
 valid: 2 servers
 
 "#]]);
-    scene.run(&["init"]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["init"],
+        1,
+        str![],
+        str![[r#"
 error: toolgate.yaml exists already
 help: --force replaces it; `toolgate servers add` adds to it
 
-"#]]);
-    scene.run(&["init", "--force", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["init", "--force", "--json"],
+        0,
+        str![[r#"
 {
   "file": "toolgate.yaml",
   "servers": [],
   "variables": []
 }
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["init", "--output", "x.yaml", "--with", "tiem"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["init", "--output", "x.yaml", "--with", "tiem"],
+        3,
+        str![],
+        str![[r#"
 error: no well-known server is called 'tiem'
 help: did you mean time? `toolgate servers list --known` lists them
 
-"#]]);
-    scene
-        .run(&["init", "--output", "x.yaml", "--with", "sqlite"])
-        .code(2)
-        .stdout_eq(str![])
-        .stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["init", "--output", "x.yaml", "--with", "sqlite"],
+        2,
+        str![],
+        str![[r#"
 error: sqlite needs arguments: --db-path FILE
 
-"#]]);
+"#]],
+    );
 }

@@ -7,12 +7,20 @@ use crate::scene::{PLAIN_SERVER, Scene};
 #[test]
 fn tools_are_listed() {
     let scene = Scene::with_plain_server();
-    scene.run(&["tools", "list"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["tools", "list"],
+        0,
+        str![[r#"
 plain__echo	Says what it is told.
 plain__fail	Always fails.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["tools", "list", "fails", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "list", "fails", "--json"],
+        0,
+        str![[r#"
 {
   "tools": [
     {
@@ -25,12 +33,19 @@ plain__fail	Always fails.
   ]
 }
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["tools", "list", "--names", "mcp"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "list", "--names", "mcp"],
+        0,
+        str![[r#"
 mcp_plain_echo	Says what it is told.
 mcp_plain_fail	Always fails.
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
@@ -39,11 +54,11 @@ fn a_server_that_is_down_is_told_beside_the_list() {
         "servers:\n  bad: {{command: {PLAIN_SERVER}, args: [dies]}}\n  good: {{command: {PLAIN_SERVER}}}\n"
     );
     let scene = Scene::with(&[("toolgate.yaml", &servers)]);
-    scene.run(&["tools", "list"]).code(0).stdout_eq(str![[r#"
+    scene.check(&["tools", "list"], 0, str![[r#"
 good__echo	Says what it is told.
 good__fail	Always fails.
 
-"#]]).stderr_eq(str![[r#"
+"#]], str![[r#"
 note: server 'bad' is down: the process exited with status 7; the end of its stderr: plain_server: the licence has run out
 
 "#]]);
@@ -52,15 +67,23 @@ note: server 'bad' is down: the process exited with status 7; the end of its std
 #[test]
 fn a_tool_is_described() {
     let scene = Scene::with_plain_server();
-    scene.run(&["tools", "describe", "plain__echo"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["tools", "describe", "plain__echo"],
+        0,
+        str![[r#"
 plain__echo
 Says what it is told.
 
 text	string	yes	What to say.
 times	integer	no	How often.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["tools", "describe", "plain__fail", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "describe", "plain__fail", "--json"],
+        0,
+        str![[r#"
 {
   "name": "plain__fail",
   "description": "Always fails.",
@@ -69,29 +92,37 @@ times	integer	no	How often.
   }
 }
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["tools", "describe", "plain__none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "describe", "plain__none"],
+        3,
+        str![],
+        str![[r#"
 error: there is no tool 'plain__none'
 help: `toolgate tools list` lists the tools
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
 fn a_tool_is_called() {
     let scene = Scene::with_plain_server();
-    scene
-        .run(&["tools", "call", "plain__echo", "text=hello", "times:=3"])
-        .code(0)
-        .stdout_eq(str![[r#"
+    scene.check(
+        &["tools", "call", "plain__echo", "text=hello", "times:=3"],
+        0,
+        str![[r#"
 hello hello hello
 
-"#]])
-        .stderr_eq(str![]);
-    scene
-        .run(&["tools", "call", "plain__echo", "text=hi", "--json"])
-        .code(0)
-        .stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "call", "plain__echo", "text=hi", "--json"],
+        0,
+        str![[r#"
 {
   "content": [
     {
@@ -102,8 +133,9 @@ hello hello hello
   "resultType": "complete"
 }
 
-"#]])
-        .stderr_eq(str![]);
+"#]],
+        str![],
+    );
     scene
         .run_with_input(&["tools", "call", "plain__echo", "--arguments", "-"], "{\"text\": \"from a pipe\"}")
         .code(0)
@@ -117,22 +149,39 @@ from a pipe
 #[test]
 fn a_call_that_goes_wrong_says_how() {
     let scene = Scene::with_plain_server();
-    scene.run(&["tools", "call", "plain__fail"]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["tools", "call", "plain__fail"],
+        1,
+        str![],
+        str![[r#"
 error: the tool failed: as always
 
-"#]]);
-    scene.run(&["tools", "call", "plain__none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["tools", "call", "plain__none"],
+        3,
+        str![],
+        str![[r#"
 error: Unknown tool: plain__none
 
-"#]]);
-    scene.run(&["tools", "call", "plain__echo", "text"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["tools", "call", "plain__echo", "text"],
+        2,
+        str![],
+        str![[r#"
 error: 'text' must have the form KEY=TEXT or KEY:=JSON
 
-"#]]);
-    scene.run(&["tools", "call", "plain__echo", "-a", "[1]"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.run(&["tools", "call", "plain__echo", "-a", "[1]"]).code(2).stdout_eq(str![]).stderr_eq(str![[
+        r#"
 error: the arguments must be a JSON object
 
-"#]]);
+"#
+    ]]);
 }
 
 #[test]
@@ -141,21 +190,34 @@ fn a_call_that_policy_denies_is_refused() {
         "servers:\n  plain: {{command: {PLAIN_SERVER}}}\npolicy:\n  rules:\n    - {{effect: deny, tools: [echo]}}\n"
     );
     let scene = Scene::with(&[("toolgate.yaml", &policy)]);
-    scene.run(&["tools", "call", "plain__echo", "text=hello"]).code(4).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["tools", "call", "plain__echo", "text=hello"],
+        4,
+        str![],
+        str![[r#"
 error: Denied: rule `policy.rules[0]` denies tool `echo` of server `plain`
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
 fn resources_are_listed_and_read() {
     let scene = Scene::with_plain_server();
-    scene.run(&["resources", "list"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["resources", "list"],
+        0,
+        str![[r#"
 note://greeting	greeting	text/plain	A greeting.
 note://day/{day}	day	text/plain	A day.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["resources", "list", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["resources", "list", "--json"],
+        0,
+        str![[r#"
 {
   "resources": [
     {
@@ -175,52 +237,85 @@ note://day/{day}	day	text/plain	A day.
   ]
 }
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["resources", "read", "note://greeting"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["resources", "read", "note://greeting"],
+        0,
+        str![[r#"
 Good morning.
 
-"#]]).stderr_eq(str![]);
-    scene
-        .run(&["resources", "read", "note://greeting", "-o", "out"])
-        .code(0)
-        .stdout_eq(str![])
-        .stderr_eq(str![]);
+"#]],
+        str![],
+    );
+    scene.check(&["resources", "read", "note://greeting", "-o", "out"], 0, str![], str![]);
     assert_eq!(scene.read("out"), "Good morning.\n");
-    scene.run(&["resources", "read", "note://none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["resources", "read", "note://none"],
+        3,
+        str![],
+        str![[r#"
 error: Resource not found: note://none
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
 fn prompts_are_listed_and_filled_in() {
     let scene = Scene::with_plain_server();
-    scene.run(&["prompts", "list"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["prompts", "list"],
+        0,
+        str![[r#"
 plain__greet	who [how]	Greets somebody.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["prompts", "get", "plain__greet", "who=Ada"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["prompts", "get", "plain__greet", "who=Ada"],
+        0,
+        str![[r#"
 user: Say hello to Ada.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["prompts", "get", "plain__none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["prompts", "get", "plain__none"],
+        3,
+        str![],
+        str![[r#"
 error: Unknown prompt: plain__none
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
 fn without_servers_there_is_nothing_to_ask() {
-    Scene::with(&[]).run(&["tools", "list"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+    Scene::with(&[]).check(
+        &["tools", "list"],
+        3,
+        str![],
+        str![[r#"
 error: there is no server to ask
 help: name a configuration with --config, or write one with `toolgate init` or `toolgate import`
 
-"#]]);
+"#]],
+    );
     let broken = Scene::with(&[("toolgate.yaml", "names: funny\n")]);
-    broken.run(&["prompts", "list"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+    broken.check(
+        &["prompts", "list"],
+        2,
+        str![],
+        str![[r#"
 error: the configuration is not valid
 [FOLDER]/toolgate.yaml:1:8: names: `funny` is not known here (one of prefixed, plain, mcp)
 help: `toolgate config validate` shows this too, with warnings
 
-"#]]);
+"#]],
+    );
 }

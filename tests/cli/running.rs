@@ -19,31 +19,61 @@ fn a_running_gateway_is_asked() {
     let _running = scene.start(&[]);
     let mode = std::fs::metadata(scene.path("state/control.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    scene.run(&["tools", "call", "plain__echo", "text=hello"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["tools", "call", "plain__echo", "text=hello"],
+        0,
+        str![[r#"
 hello
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["tools", "call", "plain__fail"]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "call", "plain__fail"],
+        1,
+        str![],
+        str![[r#"
 error: the tool failed: as always
 
-"#]]);
-    scene.run(&["tools", "call", "plain__none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["tools", "call", "plain__none"],
+        3,
+        str![],
+        str![[r#"
 error: Unknown tool: plain__none
 
-"#]]);
-    scene.run(&["resources", "list"]).code(0).stdout_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["resources", "list"],
+        0,
+        str![[r#"
 note://greeting	greeting	text/plain	A greeting.
 note://day/{day}	day	text/plain	A day.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["prompts", "get", "plain__greet", "who=Ada"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["prompts", "get", "plain__greet", "who=Ada"],
+        0,
+        str![[r#"
 user: Say hello to Ada.
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["servers", "list"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["servers", "list"],
+        0,
+        str![[r#"
 plain	ready	stdio	2	[SERVER]	-
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     scene.run(&["doctor", "--offline"]).code(0).stderr_eq(str![]);
 }
 
@@ -67,30 +97,54 @@ fn a_reload_says_what_changed() {
     let scene =
         Scene::with(&[("toolgate.yaml", &file(&["plain"]))]).variable("TOOLGATE_AUTO_RELOAD", "false");
     let _running = scene.start(&[]);
-    scene.run(&["reload"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["reload"],
+        0,
+        str![[r#"
 nothing has changed
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     scene.write("toolgate.yaml", &(file(&["plain", "second"]) + "names: plain\n"));
-    scene.run(&["reload"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["reload"],
+        0,
+        str![[r#"
 added: second
 in effect after a restart: names
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["tools", "call", "second__echo", "text=new"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["tools", "call", "second__echo", "text=new"],
+        0,
+        str![[r#"
 new
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     scene.write("toolgate.yaml", "state_dir: state\nservers: {plain: {comand: x}}\n");
-    scene.run(&["reload"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(&["reload"], 2, str![], str![[r#"
 error: the configuration is not valid, so nothing was changed: [FOLDER]/toolgate.yaml:2:11: servers.plain: neither `command` nor `url` (say what to start, or where to connect); [FOLDER]/toolgate.yaml:2:19: servers.plain.comand: unknown key `comand` (did you mean `command`?)
 
 "#]]);
-    let output =
-        scene.run(&["tools", "call", "plain__echo", "text=still", "--state-dir", "state", "--server", "x=y"]);
-    assert_ne!(output.get_output().status.code(), Some(0), "a named server is not asked of the gateway");
+    scene.check(
+        &["tools", "call", "plain__echo", "text=still"],
+        0,
+        str![[r#"
+still
+
+"#]],
+        str![],
+    );
     scene.write("toolgate.yaml", &file(&["second"]));
-    scene.run(&["reload", "--json"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["reload", "--json"],
+        0,
+        str![[r#"
 {
   "added": [],
   "removed": [
@@ -103,16 +157,23 @@ error: the configuration is not valid, so nothing was changed: [FOLDER]/toolgate
   ]
 }
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
 fn without_a_gateway_there_is_nothing_to_reload() {
-    Scene::with_plain_server().run(&["reload"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+    Scene::with_plain_server().check(
+        &["reload"],
+        3,
+        str![],
+        str![[r#"
 error: no gateway is running with this configuration
 help: start one with `toolgate start`; --state-dir names the folder of one that runs elsewhere
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
@@ -150,4 +211,28 @@ fn health_tells_of_a_reload_that_failed() {
     let output = scene.run(&["doctor", "--json", "--set", "names=plain"]).code(1);
     let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     assert!(text.contains("the last reload changed nothing"), "{text}");
+}
+
+#[test]
+fn reloads_lose_no_call() {
+    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let _running = scene.start(&[]);
+    std::thread::scope(|scope| {
+        let calls = scope.spawn(|| {
+            for number in 0..40 {
+                let text = format!("text={number}");
+                let output = scene.run(&["tools", "call", "plain__echo", &text]).code(0);
+                assert_eq!(String::from_utf8_lossy(&output.get_output().stdout), format!("{number}\n"));
+            }
+        });
+        let mut rounds = 0;
+        while !calls.is_finished() {
+            let servers: &[&str] = if rounds % 2 == 0 { &["plain", "second"] } else { &["plain"] };
+            scene.write("new", &file(servers));
+            std::fs::rename(scene.path("new"), scene.path("toolgate.yaml")).unwrap();
+            scene.run(&["reload"]).code(0);
+            rounds += 1;
+        }
+        assert!(rounds >= 5, "only {rounds} reloads");
+    });
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use snapbox::cmd::{Command, OutputAssert};
-use snapbox::{Assert, Redactions};
+use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
 
 /// How long anything may take on a busy machine.
@@ -65,6 +65,12 @@ impl Scene {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Runs a command line to its end and compares its exit code and what it printed.
+    #[track_caller]
+    pub(crate) fn check(&self, line: &[&str], code: i32, stdout: impl IntoData, stderr: impl IntoData) {
+        self.run(line).code(code).stdout_eq(stdout).stderr_eq(stderr);
+    }
+
     /// Runs a command line to its end.
     pub(crate) fn run(&self, line: &[&str]) -> OutputAssert {
         self.command(line).assert()
@@ -80,7 +86,7 @@ impl Scene {
         redactions.insert("[SERVER]", PLAIN_SERVER.to_owned()).unwrap();
         redactions.insert("[FOLDER]", self.folder.path().display().to_string()).unwrap();
         Command::new(toolgate())
-            .with_assert(Assert::new().action_env("SNAPSHOTS").redact_with(redactions))
+            .with_assert(Assert::new().action_env("SNAPSHOTS").normalize_paths(false).redact_with(redactions))
             .args(line)
             .current_dir(self.folder.path())
             .env_clear()

@@ -10,13 +10,21 @@ const COMMENTED: &str = "# ours\nlisten: {port: 8080} # the port\n\nservers:\n  
 fn servers_are_listed_without_a_gateway_too() {
     let off = "  off: {command: x, enabled: false}\n  poor: {command: y, env_from: [NOT_SET]}\n";
     let scene = Scene::with(&[("toolgate.yaml", &format!("{COMMENTED}{off}"))]);
-    scene.run(&["servers", "list"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["servers", "list"],
+        0,
+        str![[r#"
 off	off	stdio	-	x	-
 time	unknown	stdio	-	uvx mcp-server-time	-
 poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["servers", "list", "--json"]).code(0).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(
+        &["servers", "list", "--json"],
+        0,
+        str![[r#"
 {
   "gateway": false,
   "servers": [
@@ -56,7 +64,9 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
   ]
 }
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
 }
 
 #[test]
@@ -70,21 +80,27 @@ fn well_known_servers_are_listed() {
 #[test]
 fn a_server_is_added_and_removed_and_comments_stay() {
     let scene = Scene::with(&[("toolgate.yaml", COMMENTED)]);
-    scene.run(&["servers", "add", "github"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["servers", "add", "github"],
+        0,
+        str![[r#"
 added github to [FOLDER]/toolgate.yaml
 
-"#]]).stderr_eq(str![[r#"
+"#]],
+        str![[r#"
 note: set GITHUB_TOKEN before the gateway starts; you get it from https://github.com/settings/tokens
 
-"#]]);
-    scene
-        .run(&["servers", "add", "files", "--known", "filesystem", "/data"])
-        .code(0)
-        .stdout_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["servers", "add", "files", "--known", "filesystem", "/data"],
+        0,
+        str![[r#"
 added files to [FOLDER]/toolgate.yaml
 
-"#]])
-        .stderr_eq(str![]);
+"#]],
+        str![],
+    );
     let line = [
         "servers",
         "add",
@@ -99,7 +115,10 @@ added files to [FOLDER]/toolgate.yaml
         "server.js",
         "-v",
     ];
-    scene.run(&line).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &line,
+        0,
+        str![[r#"
 {
   "file": "[FOLDER]/toolgate.yaml",
   "added": "mine",
@@ -119,7 +138,9 @@ added files to [FOLDER]/toolgate.yaml
   "missing_variables": []
 }
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     let line = [
         "servers",
         "add",
@@ -131,11 +152,18 @@ added files to [FOLDER]/toolgate.yaml
         "--header",
         "X=${Y}",
     ];
-    scene.run(&line).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &line,
+        0,
+        str![[r#"
 added docs to [FOLDER]/toolgate.yaml
 
-"#]]).stderr_eq(str![]);
-    assert_data_eq!(scene.read("toolgate.yaml"), str![[r##"
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r##"
 # ours
 listen: {port: 8080} # the port
 
@@ -163,7 +191,8 @@ servers:
     headers:
       X: ${Y}
 
-"##]]);
+"##]]
+    );
     for name in ["github", "files", "mine", "docs"] {
         scene.run(&["servers", "remove", name]).code(0).stderr_eq(str![]);
     }
@@ -173,52 +202,80 @@ servers:
 #[test]
 fn the_first_server_makes_the_file() {
     let scene = Scene::with(&[]);
-    scene.run(&["servers", "add", "time"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["servers", "add", "time"],
+        0,
+        str![[r#"
 added time to toolgate.yaml
 
-"#]]).stderr_eq(str![]);
-    assert_data_eq!(scene.read("toolgate.yaml"), str![[r#"
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r#"
 servers:
   time:
     command: uvx
     args: [mcp-server-time]
 
-"#]]);
+"#]]
+    );
 }
 
 #[test]
 fn what_cannot_be_added_or_removed_is_told() {
     let scene = Scene::with(&[("toolgate.yaml", COMMENTED), ("mcp.json", "{\"mcpServers\": {}}")]);
-    scene.run(&["servers", "add", "time"]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["servers", "add", "time"],
+        1,
+        str![],
+        str![[r#"
 error: [FOLDER]/toolgate.yaml: there is a server `time` already; remove it first, or choose another name
 
-"#]]);
-    scene.run(&["servers", "add", "githup"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(&["servers", "add", "githup"], 3, str![], str![[r#"
 error: no well-known server is called githup
 help: did you mean github? give its --url, or the command that starts it after '--'; `toolgate servers list --known` lists the known ones
 
 "#]]);
-    scene.run(&["servers", "add", "filesystem"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["servers", "add", "filesystem"],
+        2,
+        str![],
+        str![[r#"
 error: filesystem needs arguments: FOLDER…
 help: toolgate servers add filesystem FOLDER…
 
-"#]]);
+"#]],
+    );
     scene.run(&["servers", "add", "x", "--url", "http://a/", "--", "b"]).code(2).stdout_eq(str![]);
-    scene
-        .run(&["servers", "add", "time", "--config", "mcp.json"])
-        .code(2)
-        .stdout_eq(str![])
-        .stderr_eq(str![[r#"
+    scene.check(
+        &["servers", "add", "time", "--config", "mcp.json"],
+        2,
+        str![],
+        str![[r#"
 error: mcp.json is not a native YAML file, and only those are changed
 help: `toolgate import --from mcp.json` makes one of it; --config names another
 
-"#]]);
-    scene.run(&["servers", "remove", "none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["servers", "remove", "none"],
+        3,
+        str![],
+        str![[r#"
 error: [FOLDER]/toolgate.yaml: there is no server `none` in this file
 help: `toolgate servers list` lists the servers
 
-"#]]);
-    scene.run(&["servers", "remove", "none", "--json"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["servers", "remove", "none", "--json"],
+        3,
+        str![],
+        str![[r#"
 {
   "error": {
     "code": "not_found",
@@ -227,7 +284,8 @@ help: `toolgate servers list` lists the servers
   }
 }
 
-"#]]);
+"#]],
+    );
     assert_eq!(scene.read("toolgate.yaml"), COMMENTED);
 }
 
@@ -237,18 +295,28 @@ fn servers_are_tested_by_connecting() {
         "servers:\n  old: {{command: {PLAIN_SERVER}, args: [legacy]}}\n  new: {{command: {PLAIN_SERVER}, args: [modern]}}\n  bad: {{command: {PLAIN_SERVER}, args: [dies]}}\n"
     );
     let scene = Scene::with(&[("toolgate.yaml", &servers)]);
-    scene.run(&["servers", "test", "old", "new"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["servers", "test", "old", "new"],
+        0,
+        str![[r#"
 new	ready	stdio	2	[SERVER] modern	-
 old	ready	stdio	2	[SERVER] legacy	-
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["servers", "test", "bad"]).code(3).stdout_eq(str![[r#"
+"#]],
+        str![],
+    );
+    scene.check(&["servers", "test", "bad"], 3, str![[r#"
 bad	down	stdio	0	[SERVER] dies	the process exited with status 7; the end of its stderr: plain_server: the licence has run out
 
-"#]]).stderr_eq(str![]);
-    scene.run(&["servers", "test", "none"]).code(3).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]], str![]);
+    scene.check(
+        &["servers", "test", "none"],
+        3,
+        str![],
+        str![[r#"
 error: there is no server 'none'
 help: `toolgate servers list` lists the servers
 
-"#]]);
+"#]],
+    );
 }

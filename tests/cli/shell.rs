@@ -22,7 +22,11 @@ fn the_version_and_the_help_are_there() {
 fn wrong_usage_is_told() {
     let scene = Scene::with(&[]);
     scene.run(&[]).code(2).stdout_eq(str![]);
-    scene.run(&["tool", "list"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+    scene.check(
+        &["tool", "list"],
+        2,
+        str![],
+        str![[r#"
 error: unrecognized subcommand 'tool'
 
   tip: a similar subcommand exists: 'tools'
@@ -31,19 +35,30 @@ Usage: toolgate [OPTIONS] <COMMAND>
 
 For more information, try '--help'.
 
-"#]]);
-    scene.run(&["start", "--port", "80000"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["start", "--port", "80000"],
+        2,
+        str![],
+        str![[r#"
 error: invalid value '80000' for '--port <PORT>': 80000 is not in 0..=65535
 
 For more information, try '--help'.
 
-"#]]);
-    scene.run(&["start", "--server", "time"]).code(2).stdout_eq(str![]).stderr_eq(str![[r#"
+"#]],
+    );
+    scene.check(
+        &["start", "--server", "time"],
+        2,
+        str![],
+        str![[r#"
 error: invalid value 'time' for '--server <NAME=URL-OR-COMMAND>': must have the form NAME=URL-OR-COMMAND
 
 For more information, try '--help'.
 
-"#]]);
+"#]],
+    );
 }
 
 #[test]
@@ -68,10 +83,15 @@ fn completions_know_the_commands() {
 #[test]
 fn manual_pages_are_written() {
     let scene = Scene::with(&[]);
-    scene.run(&["man", "man1"]).code(0).stdout_eq(str![[r#"
+    scene.check(
+        &["man", "man1"],
+        0,
+        str![[r#"
 written into man1
 
-"#]]).stderr_eq(str![]);
+"#]],
+        str![],
+    );
     for page in ["toolgate.1", "toolgate-tools-call.1"] {
         assert!(scene.read(&format!("man1/{page}")).contains(".TH"), "{page}");
     }

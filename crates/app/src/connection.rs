@@ -51,7 +51,7 @@ pub(crate) fn with_connection<T>(
     args: &ConnectionArgs,
     work: impl AsyncFnOnce(&mut Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let loaded = files::load_sound(&args.config)?;
+    let loaded = files::load(&args.config, args.config.overrides());
     logs::begin_quietly(args.config.log_level.as_deref(), &loaded.config.log);
     block_on(async {
         let mut connection = Connection::open(args, &loaded).await?;
@@ -96,8 +96,10 @@ impl Connection {
         if !args.direct
             && let Some((client, _)) = running(&args.config, loaded).await
         {
+            // It runs with what it loaded last, whatever the files say by now.
             return Ok(Connection::Running(client));
         }
+        files::require_sound(loaded)?;
         if loaded.config.servers.is_empty() {
             return Err(Failure::not_found("there is no server to ask").help(
                 "name a configuration with --config, or write one with `toolgate init` or `toolgate import`",

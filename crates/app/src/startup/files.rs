@@ -26,8 +26,14 @@ pub(crate) fn load(args: &ConfigArgs, overrides: Overrides) -> Loaded {
 /// Loads for a command that needs a configuration without problems.
 pub(crate) fn load_sound(args: &ConfigArgs) -> Result<Loaded, Failure> {
     let loaded = load(args, args.overrides());
+    require_sound(&loaded)?;
+    Ok(loaded)
+}
+
+/// Fails where a configuration has problems, and tells them.
+pub(crate) fn require_sound(loaded: &Loaded) -> Result<(), Failure> {
     if loaded.problems.is_empty() {
-        return Ok(loaded);
+        return Ok(());
     }
     let lines: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
     Err(Failure::invalid(format!("the configuration is not valid\n{}", lines.join("\n")))

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use toolgate_config::{Config, ListenTransport};
@@ -22,7 +22,7 @@ pub(super) fn check(config: &Config, running: Option<&Value>) -> Vec<Finding> {
     findings.extend(port(config, running));
     findings.extend(state_dir(config));
     let secrets = [&config.callers.keys_file, &config.admin.token_file];
-    findings.extend(secrets.into_iter().flatten().filter_map(|path| secret_file(path)));
+    findings.extend(secrets.into_iter().flatten().filter_map(|path| secret_file(path.as_path())));
     findings
 }
 
@@ -98,8 +98,8 @@ fn state_dir(config: &Config) -> Vec<Finding> {
 }
 
 /// A file that only its owner may read. One that is not there is not looked at: what needs it says so.
-fn secret_file(path: &PathBuf) -> Option<Finding> {
-    let mode = fs::metadata(Path::new(path)).ok()?.permissions().mode();
+fn secret_file(path: &Path) -> Option<Finding> {
+    let mode = fs::metadata(path).ok()?.permissions().mode();
     let shown = path.display();
     (mode & 0o077 != 0).then(|| {
         Finding::problem(format!("file {shown}"), "other users can read it", format!("chmod 600 {shown}"))
