@@ -7,7 +7,8 @@ import { startGateway } from '../launch.mjs';
 import { playScenario } from './driver/scenarios.mjs';
 
 const serverUrl = process.argv[2];
-const { TOOLGATE_BIN, MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION, MCP_CONFORMANCE_CONTEXT } = process.env;
+const { TOOLGATE_BIN, MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION, MCP_CONFORMANCE_CONTEXT } =
+  process.env;
 const scenario = {
   name: MCP_CONFORMANCE_SCENARIO,
   revision: MCP_CONFORMANCE_PROTOCOL_VERSION,

@@ -46,7 +46,9 @@ const { values, positionals } = parseArgs({
 const modes = { direct: runDirect, gateway: runGateway, client: runClient };
 const mode = modes[positionals[0]];
 if (!mode || (mode !== runDirect && !values.toolgate)) {
-  console.error('usage: run.mjs direct | gateway --toolgate BIN [--only REGEX] [--scenario NAME] | client --toolgate BIN');
+  console.error(
+    'usage: run.mjs direct | gateway --toolgate BIN [--only REGEX] [--scenario NAME] | client --toolgate BIN',
+  );
   process.exit(2);
 }
 const toolgate = values.toolgate && resolve(values.toolgate);

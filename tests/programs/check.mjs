@@ -42,7 +42,8 @@ async function checkPair({ client, front, era, title }) {
     const left = await leftBehind(home.HOME);
     results.push({ name: 'leave no process behind', ok: left.length === 0, detail: left.join('; ') });
   }
-  for (const { name, ok, detail } of results) console.log(`${ok ? 'ok  ' : 'FAIL'} ${title}: ${name}${ok ? '' : ` (${detail})`}`);
+  for (const { name, ok, detail } of results)
+    console.log(`${ok ? 'ok  ' : 'FAIL'} ${title}: ${name}${ok ? '' : ` (${detail})`}`);
   return results;
 }
 

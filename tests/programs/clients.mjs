@@ -33,7 +33,10 @@ export function runClient(root, { command: [program, ...args], shorten }, plan) 
     child.stderr.on('data', (data) => (complaints += data));
     child.on('error', (error) => resolve([{ name: 'start', ok: false, detail: error.message }]));
     child.on('close', (code, signal) => {
-      const results = output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+      const results = output
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line));
       if (code !== 0 || results.at(-1)?.name !== 'close') {
         const detail = `ended with ${signal ?? `code ${code}`}: ${complaints.trim().split('\n').slice(-8).join(' | ')}`;
         results.push({ name: 'play to the end', ok: false, detail });

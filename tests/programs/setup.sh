@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the real servers and clients, in the versions of the lock and requirements files. Does nothing when they are there.
+# Installs the real servers and clients, in the versions of the lock and requirements files, unless they are there already.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -5,6 +5,7 @@ pub mod lists;
 pub mod watching;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -19,6 +20,9 @@ use crate::listen::Listener;
 use crate::principal::Principal;
 use crate::relay::Passage;
 use crate::session::{Client, Session};
+
+/// How long `server/discover` waits for servers that are starting.
+const DISCOVER_PATIENCE: Duration = Duration::from_millis(500);
 
 /// What a message leads to.
 #[derive(Debug)]
@@ -77,7 +81,8 @@ async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> 
             _,
         ) => calls::begin_task(gateway, client, message),
         (Method::Discover, Client::Modern { .. }) => {
-            gateway.fleet.settle(gateway.settings.start_patience).await;
+            // Clients probe with this and take a slow answer for none.
+            gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
             Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
         }
         (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, message),

@@ -4,6 +4,7 @@
 //! silently lost a rule would be worse than a gateway that refuses too much.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -128,7 +129,9 @@ impl Compiler {
     fn counters_of(&mut self, id: &Arc<str>, quota: &Quota) -> Arc<str> {
         let mut name: Arc<str> = match quota.id {
             Some(_) => Arc::clone(id),
-            None => format!("{:?} {:?} {:?}", quota.who, quota.what, quota.per).into(),
+            // Short, because it is hashed with every call.
+            None => format!("{:016x}", hash_of(&format!("{:?} {:?} {:?}", quota.who, quota.what, quota.per)))
+                .into(),
         };
         if self.counters.contains(&name) {
             let message = "another quota has the same name, or covers the same without a name; give each its own `id`, \
@@ -173,6 +176,12 @@ fn name_of(id: Option<&String>, section: &str, place: usize) -> Arc<str> {
         Some(id) => id.as_str().into(),
         None => format!("{section}[{place}]").into(),
     }
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn condition_of(source: Option<&String>) -> Result<Option<Condition>, String> {

@@ -4,10 +4,12 @@
 //! first call, and every condition knows which facts it needs, so that arguments are only decoded for those that look at them.
 
 mod names;
+mod shape;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
+use std::thread;
 
 use cel::{Context, Env, Program, Value};
 use jiff::Timestamp;
@@ -15,8 +17,18 @@ use thiserror::Error;
 
 use crate::subject::Subject;
 
-/// The longest condition that is accepted, in bytes: the parser recurses over it.
+/// The longest condition that is accepted, in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
+
+/// How deep brackets and choices may be nested. The generated parser needs up to 100 KB of stack for each level, and a stack that
+/// overflows ends the whole process.
+const MAX_NESTING: usize = 24;
+
+/// The stack on which conditions are parsed: several times what [`MAX_NESTING`] levels need.
+const PARSER_STACK_BYTES: usize = 16 * 1024 * 1024;
+
+/// How deep the tree of operations may be, for the same reason: evaluation follows it on the stack of the call.
+const MAX_TREE_DEPTH: usize = 64;
 
 /// The standard functions of CEL; building them takes longer than most evaluations.
 static STANDARD_LIBRARY: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
@@ -27,6 +39,9 @@ pub(crate) enum ConditionError {
     /// Too long.
     #[error("the condition has {0} bytes, at most {MAX_CONDITION_BYTES} are accepted")]
     TooLong(usize),
+    /// Too deep.
+    #[error("the condition is nested too deeply; split it into several rules")]
+    TooDeep,
     /// Not CEL.
     #[error("the condition is not valid CEL: {0}")]
     Syntax(String),
@@ -68,9 +83,10 @@ impl Condition {
         if source.len() > MAX_CONDITION_BYTES {
             return Err(ConditionError::TooLong(source.len()));
         }
-        let program = STANDARD_LIBRARY
-            .compile(source)
-            .map_err(|problem| ConditionError::Syntax(problem.to_string()))?;
+        if shape::nesting(source) > MAX_NESTING {
+            return Err(ConditionError::TooDeep);
+        }
+        let program = parse(source)?;
         if let Some(unknown) = names::first_unknown(&program) {
             return Err(ConditionError::UnknownName(unknown));
         }
@@ -154,6 +170,30 @@ impl<'a> Facts<'a> {
         };
         self.decoded.get_or_init(decode).clone().map_err(Undecided)
     }
+}
+
+/// Parses on a stack of its own, which also keeps a panic of the generated parser to itself. Happens at load only.
+fn parse(source: &str) -> Result<Program, ConditionError> {
+    let parsed = thread::scope(|scope| {
+        let parser =
+            thread::Builder::new().name("condition-parser".to_owned()).stack_size(PARSER_STACK_BYTES);
+        parser.spawn_scoped(scope, || parse_bounded(source)).map(|running| running.join())
+    });
+    match parsed {
+        Ok(Ok(parsed)) => parsed,
+        Ok(Err(_)) => Err(ConditionError::Syntax("the parser gave up on it".to_owned())),
+        Err(problem) => Err(ConditionError::Syntax(format!("there was no thread to parse it on: {problem}"))),
+    }
+}
+
+/// A tree that is too deep must not leave the large stack: even dropping it takes one step down for each level.
+fn parse_bounded(source: &str) -> Result<Program, ConditionError> {
+    let program =
+        STANDARD_LIBRARY.compile(source).map_err(|problem| ConditionError::Syntax(problem.to_string()))?;
+    if shape::tree_depth(program.expression()) > MAX_TREE_DEPTH {
+        return Err(ConditionError::TooDeep);
+    }
+    Ok(program)
 }
 
 /// Numbers without a fraction become `int` where they fit, so that `arguments.count + 1` works; the crate's own conversion makes

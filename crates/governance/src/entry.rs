@@ -99,6 +99,26 @@ impl ActionSet {
     }
 }
 
+impl Entry {
+    /// Whether lists show anything of the rule: what it hides, or the price, limit or approval it states.
+    pub(crate) fn concerns_lists(&self) -> bool {
+        match &self.clause {
+            Clause::Permission(permission) => permission.shapes_lists(),
+            Clause::Approval(_) | Clause::Price(_) | Clause::Quota(_) => true,
+        }
+    }
+
+    /// Whether the rule may show different lists to callers whom it covers alike, because its condition looks at them.
+    pub(crate) fn tells_callers_apart_in_lists(&self) -> bool {
+        match &self.clause {
+            Clause::Permission(permission) if permission.shapes_lists() => {
+                permission.condition.as_ref().is_some_and(Condition::needs_caller)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Permission {
     /// What becomes of a rule that cannot be read: it refuses everything it covers, and hides it if that was its purpose.
     pub(crate) fn in_place_of_unreadable(effect: Effect) -> Permission {

@@ -45,8 +45,9 @@ pub(crate) struct GrantedQuota {
 }
 
 impl Grant {
-    pub(crate) fn compile(policy: &Policy, covering: &[RuleNumber], subject: &Subject<'_>) -> Grant {
-        let about = policy.about(subject, covering);
+    /// `numbers` are the rules about the thing that cover the callers, in the order of the file.
+    pub(crate) fn compile(policy: &Policy, numbers: &[RuleNumber], subject: &Subject<'_>) -> Grant {
+        let about = policy.entries(numbers);
         Grant {
             kind: subject.kind,
             server: subject.server.into(),

@@ -11,10 +11,9 @@ use crate::subject::Subject;
 /// The number of a rule.
 pub(crate) type RuleNumber = u32;
 
-/// Rules by the callers they cover.
+/// Rules by the callers they single out. Rules that cover everyone need no index.
 #[derive(Debug, Default)]
 pub(crate) struct WhoIndex {
-    everyone: Vec<RuleNumber>,
     by_caller: HashMap<Box<str>, Vec<RuleNumber>>,
     by_group: HashMap<Box<str>, Vec<RuleNumber>>,
     wild: Vec<RuleNumber>,
@@ -31,7 +30,7 @@ pub(crate) struct WhatIndex {
 impl WhoIndex {
     pub(crate) fn insert(&mut self, number: RuleNumber, selector: &WhoSelector) {
         match selector.place() {
-            WhoPlace::Everyone => self.everyone.push(number),
+            WhoPlace::Everyone => {}
             WhoPlace::Wild => self.wild.push(number),
             WhoPlace::Named { callers, groups } => {
                 file_under(&mut self.by_caller, &callers, number);
@@ -40,15 +39,14 @@ impl WhoIndex {
         }
     }
 
-    /// All rules that cover the caller. `covers` is asked for those with wild patterns only.
-    pub(crate) fn covering(
+    /// All rules that single out the caller. `covers` is asked for those with wild patterns only.
+    pub(crate) fn singling_out(
         &self,
         caller: &str,
         groups: &[Arc<str>],
         covers: impl Fn(RuleNumber) -> bool,
     ) -> Box<[RuleNumber]> {
-        let mut numbers = self.everyone.clone();
-        numbers.extend(self.by_caller.get(caller).into_iter().flatten());
+        let mut numbers = self.by_caller.get(caller).cloned().unwrap_or_default();
         numbers.extend(groups.iter().filter_map(|group| self.by_group.get(&**group)).flatten());
         numbers.extend(self.wild.iter().filter(|number| covers(**number)));
         numbers.sort_unstable();

@@ -19,7 +19,8 @@ use jiff::Timestamp;
 pub(crate) use self::meter::Meter;
 pub(crate) use self::quota::CompiledQuota;
 pub use self::replay::PastUse;
-pub use self::reservation::{Remaining, Reservation};
+pub use self::reservation::Remaining;
+pub(crate) use self::reservation::Reservation;
 
 use self::meter::{Counts, Taken};
 use self::quota::MeterKey;

@@ -188,6 +188,11 @@ impl Terms {
         }
     }
 
+    /// Ends the call without charging it; dropping the terms does the same.
+    pub fn refund(self) {
+        drop(self);
+    }
+
     /// Ends the call at a price that was known only afterwards, at most what was reserved. Says what was charged.
     pub fn settle_at(self, actual: Micros) -> Micros {
         self.reservation.settle(actual)

@@ -1,11 +1,13 @@
 //! A compiled policy: immutable, shared by all threads, replaced as a whole when the rules change.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::compile::Compiled;
 use crate::entry::Entry;
 use crate::index::RuleNumber;
+use crate::memory::{Memory, ThingRules};
 use crate::rules::DefaultEffect;
 use crate::standing::{RuleClass, Standing, VisibilityClass, VisibilityKey};
 use crate::subject::{Kind, Subject};
@@ -13,12 +15,17 @@ use crate::subject::{Kind, Subject};
 /// How many classes are remembered. Beyond this the memory is emptied: only sharing is lost, nothing else.
 const MAX_CLASSES: usize = 65_536;
 
+/// How many things are remembered with the rules about them.
+const MAX_THINGS: usize = 65_536;
+
 /// The rules, ready to decide.
 #[derive(Debug)]
 pub struct Policy {
     rules: Compiled,
     revision: u64,
     classes: Mutex<Classes>,
+    things: Memory<ThingRules>,
+    tells_everyone_apart_in_lists: bool,
 }
 
 /// Classes that have been met. Touched when a caller arrives, never by a call.
@@ -27,11 +34,19 @@ struct Classes {
     by_rules: HashMap<Box<[RuleNumber]>, Arc<RuleClass>>,
     by_visibility: HashMap<VisibilityKey, VisibilityClass>,
     last_visibility: u64,
+    remembered_grants: Arc<AtomicUsize>,
 }
 
 impl Policy {
     pub(crate) fn new(rules: Compiled, revision: u64) -> Policy {
-        Policy { rules, revision, classes: Mutex::default() }
+        let for_everyone = rules.entries.iter().filter(|entry| entry.who.covers_everyone());
+        Policy {
+            revision,
+            classes: Mutex::default(),
+            things: Memory::with_capacity(MAX_THINGS),
+            tells_everyone_apart_in_lists: for_everyone.into_iter().any(Entry::tells_callers_apart_in_lists),
+            rules,
+        }
     }
 
     /// The name of this state of the rules.
@@ -43,7 +58,7 @@ impl Policy {
     /// the same, for instance with the caller's connection.
     pub fn standing(self: &Arc<Policy>, caller: Arc<str>, groups: Arc<[Arc<str>]>) -> Standing {
         let covers = |number| self.entry(number).is_some_and(|entry| entry.who.covers(&caller, &groups));
-        let numbers = self.rules.who.covering(&caller, &groups, covers);
+        let numbers = self.rules.who.singling_out(&caller, &groups, covers);
         let key = VisibilityKey::new(self, &numbers, &caller, &groups);
         let mut classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
         let class = classes.of_rules(numbers);
@@ -60,22 +75,29 @@ impl Policy {
         self.rules.entries.get(number as usize)
     }
 
-    /// The rules among `covering` that are about the thing, in the order of the file. Looks through the shorter of the two: the
-    /// rules that cover the caller, or those that can be about the thing.
-    pub(crate) fn about(&self, subject: &Subject<'_>, covering: &[RuleNumber]) -> Vec<(RuleNumber, &Entry)> {
-        let is_about = |number: &RuleNumber| {
-            let entry = self.entry(*number)?;
-            entry.what.covers(subject).then_some((*number, entry))
-        };
-        let candidates = self.rules.what.candidates(subject);
-        if covering.len() <= candidates.iter().map(|list| list.len()).sum() {
-            return covering.iter().filter_map(is_about).collect();
-        }
-        let candidates = candidates.into_iter().flatten();
-        let mut found: Vec<_> =
-            candidates.filter(|number| covering.binary_search(number).is_ok()).filter_map(is_about).collect();
-        found.sort_unstable_by_key(|(number, _)| *number);
-        found
+    /// The rules about the thing, whomever they cover; from memory where possible.
+    pub(crate) fn rules_about(&self, subject: &Subject<'_>) -> Arc<ThingRules> {
+        self.things.recall(subject, || {
+            let candidates = self.rules.what.candidates(subject).into_iter().flatten().copied();
+            let covers =
+                |number: &RuleNumber| self.entry(*number).is_some_and(|entry| entry.what.covers(subject));
+            let mut numbers: Vec<RuleNumber> = candidates.filter(covers).collect();
+            numbers.sort_unstable();
+            let for_everyone =
+                |number: &RuleNumber| self.entry(*number).is_some_and(|entry| entry.who.covers_everyone());
+            let (everyone, selected) = numbers.into_iter().partition(for_everyone);
+            ThingRules::new(everyone, selected)
+        })
+    }
+
+    /// Rules by their numbers.
+    pub(crate) fn entries<'a>(&'a self, numbers: &[RuleNumber]) -> Vec<(RuleNumber, &'a Entry)> {
+        numbers.iter().filter_map(|number| Some((*number, self.entry(*number)?))).collect()
+    }
+
+    /// Whether a rule for everyone may show different lists to different callers.
+    pub(crate) fn tells_everyone_apart_in_lists(&self) -> bool {
+        self.tells_everyone_apart_in_lists
     }
 
     /// Whether the server may offer the thing to anyone. Servers without a list of allowed tools may offer all they have.
@@ -94,7 +116,7 @@ impl Classes {
         if self.by_rules.len() >= MAX_CLASSES {
             self.by_rules.clear();
         }
-        let class = Arc::new(RuleClass::new(numbers.clone()));
+        let class = Arc::new(RuleClass::new(numbers.clone(), Arc::clone(&self.remembered_grants)));
         self.by_rules.insert(numbers, Arc::clone(&class));
         class
     }

@@ -51,8 +51,14 @@ impl WhoSelector {
 
     /// Whether the caller is covered, by its own name or by one of its groups.
     pub(crate) fn covers(&self, caller: &str, groups: &[Arc<str>]) -> bool {
-        let everyone = self.callers.is_empty() && self.groups.is_empty();
-        everyone || self.callers.fits(caller) || groups.iter().any(|group| self.groups.fits(group))
+        self.covers_everyone()
+            || self.callers.fits(caller)
+            || groups.iter().any(|group| self.groups.fits(group))
+    }
+
+    /// Whether no caller is left out.
+    pub(crate) fn covers_everyone(&self) -> bool {
+        self.callers.is_empty() && self.groups.is_empty()
     }
 
     /// Whether the group is one that this selector names. One that names no group means any group.
@@ -61,7 +67,7 @@ impl WhoSelector {
     }
 
     pub(crate) fn place(&self) -> WhoPlace<'_> {
-        if self.callers.is_empty() && self.groups.is_empty() {
+        if self.covers_everyone() {
             return WhoPlace::Everyone;
         }
         match (self.callers.literals(), self.groups.literals()) {

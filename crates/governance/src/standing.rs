@@ -3,19 +3,21 @@
 //! Callers that the same rules cover share one [`RuleClass`] with everything that has been worked out for it, so ten thousand
 //! callers under the same rules cost as much as one.
 
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::condition::Condition;
-use crate::entry::Clause;
 use crate::grant::Grant;
 use crate::index::RuleNumber;
+use crate::memory::Things;
 use crate::policy::Policy;
-use crate::subject::{Kind, Subject};
+use crate::subject::Subject;
 
-/// How many things a class remembers. Addresses of resources come from outside, so there must be an end.
-const MAX_GRANTS: usize = 32_768;
+/// How many things one class remembers. Addresses of resources come from outside, so there must be an end.
+const MAX_GRANTS_OF_CLASS: usize = 32_768;
+
+/// How many things all classes of a policy remember together. Beyond this a class that meets a new thing forgets its others.
+const MAX_GRANTS: usize = 262_144;
 
 /// A caller under a policy.
 #[derive(Clone)]
@@ -45,22 +47,14 @@ pub(crate) struct VisibilityKey {
     groups: Option<Arc<[Arc<str>]>>,
 }
 
-/// The rules that cover a caller, and what they grant.
+/// The rules that single out a caller, and what they grant together with the rules for everyone.
 #[derive(Debug)]
 pub(crate) struct RuleClass {
     numbers: Box<[RuleNumber]>,
-    grants: RwLock<Grants>,
+    grants: RwLock<Things<Grant>>,
+    /// How many grants all classes of the policy remember.
+    remembered: Arc<AtomicUsize>,
 }
-
-#[derive(Debug, Default)]
-struct Grants {
-    count: usize,
-    tools: HashMap<Box<str>, ByName>,
-    resources: HashMap<Box<str>, ByName>,
-    prompts: HashMap<Box<str>, ByName>,
-}
-
-type ByName = HashMap<Box<str>, Arc<Grant>>;
 
 impl Standing {
     pub(crate) fn new(
@@ -95,10 +89,15 @@ impl Standing {
 
     /// What the rules grant for one thing, from memory where possible.
     pub(crate) fn grant(&self, subject: &Subject<'_>) -> Arc<Grant> {
+        let compile = |numbers: &[RuleNumber]| Grant::compile(&self.policy, numbers, subject);
+        let rules = self.policy.rules_about(subject);
+        if let Some(shared) = rules.shared_grant(&self.class.numbers, compile) {
+            return shared;
+        }
         if let Some(known) = self.class.known(subject) {
             return known;
         }
-        let grant = Arc::new(Grant::compile(&self.policy, &self.class.numbers, subject));
+        let grant = Arc::new(compile(&rules.counting(&self.class.numbers)));
         self.class.remember(subject, Arc::clone(&grant));
         grant
     }
@@ -121,19 +120,11 @@ impl VisibilityKey {
         caller: &Arc<str>,
         groups: &Arc<[Arc<str>]>,
     ) -> VisibilityKey {
-        let mut looks_at_caller = false;
-        let mut concerns_lists = |number: &RuleNumber| {
-            let Some(entry) = policy.entry(*number) else { return false };
-            let condition = match &entry.clause {
-                Clause::Permission(permission) if !permission.shapes_lists() => return false,
-                Clause::Permission(permission) => permission.condition.as_ref(),
-                // Shown with each tool, whatever its condition.
-                Clause::Approval(_) | Clause::Price(_) | Clause::Quota(_) => None,
-            };
-            looks_at_caller |= condition.is_some_and(Condition::needs_caller);
-            true
-        };
-        let rules = covering.iter().copied().filter(|number| concerns_lists(number)).collect();
+        let entries = || covering.iter().filter_map(|number| Some((number, policy.entry(*number)?)));
+        let looks_at_caller = policy.tells_everyone_apart_in_lists()
+            || entries().any(|(_, entry)| entry.tells_callers_apart_in_lists());
+        let rules =
+            entries().filter(|(_, entry)| entry.concerns_lists()).map(|(number, _)| *number).collect();
         VisibilityKey {
             rules,
             caller: looks_at_caller.then(|| Arc::clone(caller)),
@@ -143,41 +134,66 @@ impl VisibilityKey {
 }
 
 impl RuleClass {
-    pub(crate) fn new(numbers: Box<[RuleNumber]>) -> RuleClass {
-        RuleClass { numbers, grants: RwLock::default() }
+    pub(crate) fn new(numbers: Box<[RuleNumber]>, remembered: Arc<AtomicUsize>) -> RuleClass {
+        RuleClass { numbers, grants: RwLock::default(), remembered }
     }
 
     fn known(&self, subject: &Subject<'_>) -> Option<Arc<Grant>> {
         let grants = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-        grants.of_kind(subject.kind).get(subject.server)?.get(subject.name).cloned()
+        grants.get(subject)
     }
 
     fn remember(&self, subject: &Subject<'_>, grant: Arc<Grant>) {
         let mut grants = self.grants.write().unwrap_or_else(PoisonError::into_inner);
-        if grants.count >= MAX_GRANTS {
-            *grants = Grants::default();
+        let crowded = self.remembered.load(Ordering::Relaxed) >= MAX_GRANTS;
+        if crowded || grants.len() >= MAX_GRANTS_OF_CLASS {
+            self.remembered.fetch_sub(grants.len(), Ordering::Relaxed);
+            *grants = Things::default();
         }
-        let by_name = grants.of_kind_mut(subject.kind).entry(subject.server.into()).or_default();
-        if by_name.insert(subject.name.into(), grant).is_none() {
-            grants.count += 1;
+        if grants.insert(subject, grant) {
+            self.remembered.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Grants {
-    fn of_kind(&self, kind: Kind) -> &HashMap<Box<str>, ByName> {
-        match kind {
-            Kind::Tool => &self.tools,
-            Kind::Resource => &self.resources,
-            Kind::Prompt => &self.prompts,
-        }
+impl Drop for RuleClass {
+    fn drop(&mut self) {
+        let grants = self.grants.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.remembered.fetch_sub(grants.len(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{Effect, Rule, Rules, What, Who};
+
+    fn own_rule(caller: &str) -> Rule {
+        let who = Who { callers: vec![caller.to_owned()], groups: vec![] };
+        Rule { id: None, effect: Effect::Deny, who, what: What::default(), actions: vec![], when: None }
     }
 
-    fn of_kind_mut(&mut self, kind: Kind) -> &mut HashMap<Box<str>, ByName> {
-        match kind {
-            Kind::Tool => &mut self.tools,
-            Kind::Resource => &mut self.resources,
-            Kind::Prompt => &mut self.prompts,
+    #[test]
+    fn memory_of_things_has_an_end() {
+        let mut rules = Rules::default();
+        // So many rules about everything that classes remember for themselves.
+        rules.policy.rules = (0..40).map(|number| own_rule(&number.to_string())).collect();
+        let (policy, _) = Policy::compile(&rules, 1);
+        let standings: Vec<Standing> =
+            (0..10).map(|number| policy.standing(number.to_string().into(), Arc::default())).collect();
+        let remembered = Arc::clone(&standings[0].class.remembered);
+        for address in 0..MAX_GRANTS_OF_CLASS + 10 {
+            let address = format!("file:///{address}");
+            for standing in &standings {
+                standing.grant(&Subject::resource("s", &address));
+            }
         }
+        let counts: Vec<usize> =
+            standings.iter().map(|standing| standing.class.grants.read().unwrap().len()).collect();
+        assert!(counts.iter().all(|count| *count <= MAX_GRANTS_OF_CLASS), "{counts:?}");
+        assert!(counts.iter().sum::<usize>() <= MAX_GRANTS + standings.len(), "{counts:?}");
+        assert_eq!(remembered.load(Ordering::Relaxed), counts.iter().sum::<usize>());
+        drop((standings, policy));
+        assert_eq!(remembered.load(Ordering::Relaxed), 0);
     }
 }

@@ -51,7 +51,11 @@ function run(root, args, env) {
 // A scenario that crashed leaves no checks behind, so the names come from the log as well as from the folders.
 function collect(folder, log, prefix, required) {
   const scores = new Map();
-  const announced = [/^=== Running scenario: (\S+) ===/gm, /^Starting scenario: (\S+)/gm, /^[✓✗⚠]\s+(\S+): \d+ passed/gm];
+  const announced = [
+    /^=== Running scenario: (\S+) ===/gm,
+    /^Starting scenario: (\S+)/gm,
+    /^[✓✗⚠]\s+(\S+): \d+ passed/gm,
+  ];
   for (const pattern of announced) {
     for (const [, name] of log.matchAll(pattern)) scores.set(name, crashed(required.has(name)));
   }

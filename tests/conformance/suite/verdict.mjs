@@ -13,7 +13,9 @@ export function losses(direct, through) {
       reached.failed > ceiling.failed ||
       reached.warned > ceiling.warned
     ) {
-      const detail = ['passed', 'failed', 'warned'].map((kind) => `${kind} ${ceiling[kind]}→${reached[kind]}`).join(' ');
+      const detail = ['passed', 'failed', 'warned']
+        .map((kind) => `${kind} ${ceiling[kind]}→${reached[kind]}`)
+        .join(' ');
       lost.push({ scenario, detail, complaints: reached.complaints });
     }
   }
@@ -37,7 +39,9 @@ export function shortfalls(scores) {
  * and gives the reason; one that no longer comes true is itself a loss, so that the list can only shrink.
  */
 export function sortByExpectation(cell, scenarios, lost, expectations) {
-  const here = expectations.filter((entry) => new RegExp(`^(?:${entry.cells})$`).test(cell) && scenarios.has(entry.scenario));
+  const here = expectations.filter(
+    (entry) => new RegExp(`^(?:${entry.cells})$`).test(cell) && scenarios.has(entry.scenario),
+  );
   const isExpected = ({ scenario }) => here.some((entry) => entry.scenario === scenario);
   const stale = here
     .filter((entry) => !lost.some(({ scenario }) => scenario === entry.scenario))

@@ -2,8 +2,7 @@
 import { PNG, WAV, textResult } from './samples.mjs';
 
 export function addContentTools(server) {
-  const answer = (name, description, content) =>
-    server.registerTool(name, { description }, async () => ({ content }));
+  const answer = (name, description, content) => server.registerTool(name, { description }, async () => ({ content }));
 
   answer('test_simple_text', 'Answers with one text block', [
     { type: 'text', text: 'This is a simple text response for testing.' },

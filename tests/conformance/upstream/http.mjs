@@ -1,7 +1,12 @@
 // The upstream over Streamable HTTP: sessions for the legacy era, one instance per request for the modern one.
 import { createServer } from 'node:http';
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
-import { localhostHostValidation, localhostOriginValidation, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  toNodeHandler,
+  toWebRequest,
+} from '@modelcontextprotocol/node';
 import { LegacySessions } from './sessions.mjs';
 import { Audience, makeServer } from './server.mjs';
 

@@ -100,16 +100,14 @@ export function addMultiRoundTools(server, era, requestState) {
     sampling: () => askModel('Generate a short greeting', 50),
     roots: () => inputRequired.listRoots(),
   };
-  const askAllThat = (isDeclared) =>
-    Object.fromEntries(Object.entries(asksByCapability).filter(([name]) => isDeclared(name)).map(([name, ask]) => [name, ask()]));
-
   add('capabilities', 'Asks only what the client declared that it can answer', async (answers, ctx) => {
     if (answers !== undefined) return textResult('the client answered');
-    if (era === 'legacy') return askOneByOne(ctx, askAllThat((name) => server.server.getClientCapabilities()?.[name]));
-    const declared = ctx.mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {};
-    const inputRequests = askAllThat((name) => declared[name]);
-    if (Object.keys(inputRequests).length === 0) return textResult('the client can answer nothing');
-    return inputRequired({ inputRequests });
+    const declared =
+      era === 'legacy' ? server.server.getClientCapabilities() : ctx.mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY];
+    const askable = Object.entries(asksByCapability).filter(([name]) => declared?.[name]);
+    const inputRequests = Object.fromEntries(askable.map(([name, ask]) => [name, ask()]));
+    if (era === 'legacy') return askOneByOne(ctx, inputRequests);
+    return askable.length > 0 ? inputRequired({ inputRequests }) : textResult('the client can answer nothing');
   });
 }
 

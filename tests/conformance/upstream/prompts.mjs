@@ -57,8 +57,12 @@ export function addPrompts(server) {
     { description: 'A prompt that asks the user first' },
     async (ctx) => {
       const context = acceptedContent(ctx.mcpReq.inputResponses, 'user_context')?.context;
-      if (typeof context === 'string') return { messages: [userMessage(text(`Use the following context: ${context}`))] };
-      const question = { message: 'What context should the prompt use?', requestedSchema: formWith('context', 'string') };
+      if (typeof context === 'string')
+        return { messages: [userMessage(text(`Use the following context: ${context}`))] };
+      const question = {
+        message: 'What context should the prompt use?',
+        requestedSchema: formWith('context', 'string'),
+      };
       return inputRequired({ inputRequests: { user_context: inputRequired.elicit(question) } });
     },
   );

@@ -66,14 +66,20 @@ export function addQuestionTools(server) {
   addSampling(server, 'test_sampling', stringArgument('prompt', 'The prompt to send to the model'), 100);
   addSampling(server, 'test_missing_capability', NO_ARGUMENTS, 16);
 
-  addForm(server, 'test_elicitation', stringArgument('message', 'The message to show'), 'User response', ({ message }) => ({
-    message,
-    requestedSchema: {
-      type: 'object',
-      properties: { response: { type: 'string', description: "User's response" } },
-      required: ['response'],
-    },
-  }));
+  addForm(
+    server,
+    'test_elicitation',
+    stringArgument('message', 'The message to show'),
+    'User response',
+    ({ message }) => ({
+      message,
+      requestedSchema: {
+        type: 'object',
+        properties: { response: { type: 'string', description: "User's response" } },
+        required: ['response'],
+      },
+    }),
+  );
   addForm(server, 'test_elicitation_sep1034_defaults', NO_ARGUMENTS, 'Elicitation completed', () => ({
     message: 'Please review and update the form fields with defaults',
     requestedSchema: DEFAULTS_FORM,

@@ -38,7 +38,10 @@ const MIRRORED_PARAMETER = {
 export function addSchemaTools(server) {
   server.registerTool(
     'json_schema_2020_12_tool',
-    { description: 'Has a schema with the keywords of JSON Schema 2020-12', inputSchema: fromJsonSchema(EVERY_KEYWORD) },
+    {
+      description: 'Has a schema with the keywords of JSON Schema 2020-12',
+      inputSchema: fromJsonSchema(EVERY_KEYWORD),
+    },
     async (args) => textResult(`called with ${JSON.stringify(args)}`),
   );
   server.registerTool(

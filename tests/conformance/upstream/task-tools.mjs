@@ -1,7 +1,13 @@
 // Tools that take long. A client that knows tasks gets a task; any other waits for the result, and is asked on the way
 // in its own era's manner.
 import { setTimeout as pause } from 'node:timers/promises';
-import { ProtocolError, ProtocolErrorCode, acceptedContent, fromJsonSchema, inputRequired } from '@modelcontextprotocol/server';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  acceptedContent,
+  fromJsonSchema,
+  inputRequired,
+} from '@modelcontextprotocol/server';
 import { formWith, textResult } from './samples.mjs';
 import { clientKnowsTasks, startTask } from './tasks.mjs';
 
@@ -37,7 +43,10 @@ const JOBS = {
     },
   },
   multi_input: {
-    questions: () => ({ name: ask('What is your name?', 'name', 'string'), age: ask('How old are you?', 'age', 'number') }),
+    questions: () => ({
+      name: ask('What is your name?', 'name', 'string'),
+      age: ask('How old are you?', 'age', 'number'),
+    }),
     work: async (_args, answers) =>
       textResult(`${acceptedContent(answers, 'name')?.name} is ${acceptedContent(answers, 'age')?.age}`),
   },

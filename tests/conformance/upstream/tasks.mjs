@@ -96,7 +96,10 @@ class Task {
       this.#become('completed', { result });
     } catch (error) {
       if (this.#cancelling.signal.aborted) this.#become('cancelled');
-      else this.#become('failed', { error: { code: error.code ?? ProtocolErrorCode.InternalError, message: error.message } });
+      else
+        this.#become('failed', {
+          error: { code: error.code ?? ProtocolErrorCode.InternalError, message: error.message },
+        });
     }
   }
 

@@ -10,7 +10,8 @@ export async function play(connect) {
     client = await connect();
   });
   if (client) {
-    if (plan.tools.length > 0) await check('list tools', async () => expectNames(await client.tools(), plan.tools, 'name'));
+    if (plan.tools.length > 0)
+      await check('list tools', async () => expectNames(await client.tools(), plan.tools, 'name'));
     for (const { name, arguments: args, expect } of plan.tools) {
       await check(`call ${name}`, async () => expectText(await client.call(name, args), expect));
     }

@@ -10,13 +10,16 @@ async def play(client):
     """Plays the plan with `client` (an object with the methods of either SDK's session) and prints each check."""
     await _check("list tools", _expect_names(client.list_tools(), "tools", "name"))
     for tool in PLAN["tools"]:
-        await _check(f"call {tool['name']}", _expect_text(client.call_tool(tool["name"], tool["arguments"]), tool["expect"]))
+        calling = client.call_tool(tool["name"], tool["arguments"])
+        await _check(f"call {tool['name']}", _expect_text(calling, tool["expect"]))
     await _check("list resources", _expect_names(client.list_resources(), "resources", "uri"))
     for resource in PLAN["resources"]:
-        await _check(f"read {resource['uri']}", _expect_text(client.read_resource(resource["uri"]), resource["expect"]))
+        reading = client.read_resource(resource["uri"])
+        await _check(f"read {resource['uri']}", _expect_text(reading, resource["expect"]))
     await _check("list prompts", _expect_names(client.list_prompts(), "prompts", "name"))
     for prompt in PLAN["prompts"]:
-        await _check(f"get {prompt['name']}", _expect_text(client.get_prompt(prompt["name"], prompt["arguments"]), prompt["expect"]))
+        getting = client.get_prompt(prompt["name"], prompt["arguments"])
+        await _check(f"get {prompt['name']}", _expect_text(getting, prompt["expect"]))
 
 
 def report(name, problem=None):

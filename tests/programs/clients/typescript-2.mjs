@@ -6,7 +6,10 @@ import { plan, play, sdkClient } from './checks.mjs';
 await play(async () => {
   const { url, command, args, env } = plan.target;
   const modern = plan.era === 'modern';
-  const client = new Client({ name: 'typescript-2', version: '1.0.0' }, modern ? { versionNegotiation: { mode: 'auto' } } : {});
+  const client = new Client(
+    { name: 'typescript-2', version: '1.0.0' },
+    modern ? { versionNegotiation: { mode: 'auto' } } : {},
+  );
   await client.connect(
     url ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args, env }),
   );

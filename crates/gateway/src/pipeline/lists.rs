@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use serde_json::json;
-use toolgate_governance::{Standing, Subject};
+use toolgate_governance::{ApprovalShown, Standing, Subject};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method};
 
@@ -43,7 +41,7 @@ pub async fn page(
 fn view(gateway: &Gateway, published: &Published, client: &Client) -> Arc<View> {
     let standing = gateway.gate.standing(client.principal());
     let visible = |kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), None);
-    let decorate = |item: &Item| limits(gateway, &standing, item);
+    let decorate = |item: &Item| terms(&standing, item);
     let lens = Lens { visible: &visible, decorate: &decorate, for_everyone: false, server_info: None };
     published.view(standing.visibility_class(), &lens)
 }
@@ -57,15 +55,12 @@ fn subject(kind: Kind, item: &Item) -> Subject<'_> {
     Subject { kind, server: item.server_name(), name: item.native(), exposed: item.exposed() }
 }
 
-/// The limits that are shown with a tool.
-fn limits(gateway: &Gateway, standing: &Standing, item: &Item) -> Option<String> {
-    let limits = gateway.gate.meters.remaining(standing, &subject(Kind::Tool, item), Timestamp::now());
-    if limits.is_empty() {
+/// What is shown with a tool of the rules for it: price, limits, approval.
+fn terms(standing: &Standing, item: &Item) -> Option<String> {
+    let terms = standing.terms_of_use(&subject(Kind::Tool, item));
+    if terms.price.is_none() && terms.limits.is_empty() && terms.approval == ApprovalShown::Never {
         return None;
     }
-    let limits: Vec<_> = limits
-        .iter()
-        .map(|one| json!({"rule": one.rule, "measure": one.measure, "limit": one.limit}))
-        .collect();
-    Some(format!(r#""io.toolgate/limits":{}"#, serde_json::Value::from(limits)))
+    let json = serde_json::to_string(&terms).ok()?;
+    Some(format!(r#""io.toolgate/terms":{json}"#))
 }

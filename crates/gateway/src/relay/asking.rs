@@ -33,6 +33,16 @@ fn elicits(capability: &[u8], params: &[u8]) -> bool {
     if by_link { url } else { form || !url }
 }
 
+/// The capability that a question needs.
+pub(super) fn capability(method: Method) -> Option<&'static str> {
+    match method {
+        Method::CreateMessage => Some("sampling"),
+        Method::RootsList => Some("roots"),
+        Method::Elicit => Some("elicitation"),
+        _ => None,
+    }
+}
+
 /// Tells the server that its client cannot be asked this.
 pub(super) fn refuse(question: Question) {
     let reply = ErrorReply::new(

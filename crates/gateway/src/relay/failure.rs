@@ -24,6 +24,15 @@ pub fn reply(error: &CallError) -> ErrorReply {
     }
 }
 
+/// The server needed something that the client did not say it can do.
+pub fn lacking(capability: &str) -> ErrorReply {
+    ErrorReply::new(
+        Code::MissingClientCapability,
+        format!("the server needs the client capability '{capability}'"),
+    )
+    .with_data(format!(r#"{{"requiredCapabilities":{{"{capability}":{{}}}}}}"#))
+}
+
 /// A modern server asked a legacy client again and again.
 pub fn too_many_rounds(rounds: u32) -> ErrorReply {
     ErrorReply::new(Code::ExecutionError, format!("the server asked for input more than {rounds} times"))

@@ -23,6 +23,9 @@ use crate::relay::{Asked, Parked, Tasks};
 use crate::session::Client;
 use crate::session::inflight::Underway;
 
+/// How long after a question for a modern client further ones are waited for.
+const GATHER: Duration = Duration::from_millis(50);
+
 /// A part of what a client is sent for its request: a whole JSON-RPC message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -87,6 +90,8 @@ pub(super) struct Inner {
     open: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Questions that a modern client must answer with its next request.
     pub(super) unanswered: Vec<(String, Question)>,
+    /// A capability that a modern client lacks and that its server wanted to use.
+    lacking: Option<&'static str>,
     ready: VecDeque<Piece>,
     rounds: u32,
     /// How often the client was told that the call goes on.
@@ -163,6 +168,7 @@ impl Passage {
             stage,
             open: FuturesUnordered::new(),
             unanswered: Vec::new(),
+            lacking: None,
             ready: VecDeque::new(),
             rounds: 0,
             reminders: 0,
@@ -189,7 +195,11 @@ impl Passage {
             }
             if inner.unanswered.is_empty() {
                 inner.step().await;
-            } else if let Some(inner) = self.inner.take() {
+                continue;
+            }
+            // Servers often ask several things at once; the client should get them together.
+            let more = tokio::time::timeout(GATHER, inner.step()).await.is_ok();
+            if !more && let Some(inner) = self.inner.take() {
                 return Parked::park(inner);
             }
         }

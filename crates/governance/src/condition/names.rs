@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 
 use cel::Program;
-use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use cel::common::ast::{Expr, IdedExpr};
+
+use super::shape::parts_of;
 
 /// The facts of a request.
 const FACTS: [&str; 5] = ["caller", "server", "tool", "arguments", "now"];
@@ -38,41 +40,13 @@ pub(super) fn first_unknown(program: &Program) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Recursion is bounded by the length of the condition.
+/// Recursion is bounded by the depth that was checked before.
 fn collect_bound<'program>(expression: &'program IdedExpr, bound: &mut HashSet<&'program str>) {
-    match &expression.expr {
-        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
-        Expr::Call(call) => {
-            for part in call.target.iter().map(|target| &**target).chain(&call.args) {
-                collect_bound(part, bound);
-            }
-        }
-        Expr::Comprehension(comprehension) => {
-            bound.extend([comprehension.iter_var.as_str(), comprehension.accu_var.as_str()]);
-            bound.extend(comprehension.iter_var2.as_deref());
-            for part in [
-                &comprehension.iter_range,
-                &comprehension.accu_init,
-                &comprehension.loop_cond,
-                &comprehension.loop_step,
-                &comprehension.result,
-            ] {
-                collect_bound(part, bound);
-            }
-        }
-        Expr::List(list) => list.elements.iter().for_each(|element| collect_bound(element, bound)),
-        Expr::Select(select) => collect_bound(&select.operand, bound),
-        Expr::Map(map) => map.entries.iter().for_each(|entry| collect_in_entry(&entry.expr, bound)),
-        Expr::Struct(fields) => fields.entries.iter().for_each(|entry| collect_in_entry(&entry.expr, bound)),
+    if let Expr::Comprehension(comprehension) = &expression.expr {
+        bound.extend([comprehension.iter_var.as_str(), comprehension.accu_var.as_str()]);
+        bound.extend(comprehension.iter_var2.as_deref());
     }
-}
-
-fn collect_in_entry<'program>(entry: &'program EntryExpr, bound: &mut HashSet<&'program str>) {
-    match entry {
-        EntryExpr::StructField(field) => collect_bound(&field.value, bound),
-        EntryExpr::MapEntry(pair) => {
-            collect_bound(&pair.key, bound);
-            collect_bound(&pair.value, bound);
-        }
+    for part in parts_of(expression) {
+        collect_bound(part, bound);
     }
 }

@@ -67,6 +67,37 @@ fn unreadable_conditions_are_found_at_load() {
     assert!(matches!(Condition::compile(&" ".repeat(5000)), Err(ConditionError::TooLong(5000))));
 }
 
+/// Anything too deep must be refused, not tried: an overflowing stack ends the process and this test with it.
+#[test]
+fn no_depth_exhausts_the_stack() {
+    for (open, inner, close) in [
+        ("(", "true", ")"),
+        ("[", "1", "]"),
+        ("!", "true", ""),
+        ("-", "1", ""),
+        ("{'a':", "1", "}"),
+        ("true ? ", "true", ": false"),
+        ("(true ? ", "true", ": false)"),
+        ("[1].all(x, ", "true", ")"),
+        ("true && ", "true", ""),
+        ("1 + ", "1", ""),
+        ("", "arguments", ".a"),
+        ("", "arguments", "[0]"),
+    ] {
+        for depth in [10, 12, 24, 50, 4000 / (open.len() + close.len())] {
+            let text = format!("{}{inner}{}", open.repeat(depth), close.repeat(depth));
+            if let Ok(condition) = Condition::compile(&text) {
+                let facts = Facts::new("anna", &[], Subject::tool("s", "t"), None, Timestamp::UNIX_EPOCH);
+                let _ = condition.holds(&facts);
+            }
+        }
+    }
+    let deep = format!("{}true{}", "(".repeat(25), ")".repeat(25));
+    assert!(matches!(Condition::compile(&deep), Err(ConditionError::TooDeep)));
+    let long = format!("{}1 == 1", "1 + ".repeat(70));
+    assert!(matches!(Condition::compile(&long), Err(ConditionError::TooDeep)));
+}
+
 #[test]
 fn a_condition_knows_what_it_waits_for() {
     for (condition, caller, open) in [

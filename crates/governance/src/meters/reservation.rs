@@ -14,7 +14,7 @@ use crate::{Measure, Micros};
 /// A lease on money, rate and concurrency. The rate of a call that passed the gate stays counted whatever becomes of the call.
 #[derive(Debug, Default)]
 #[must_use = "a reservation that is dropped is refunded"]
-pub struct Reservation {
+pub(crate) struct Reservation {
     price: Micros,
     holds: Vec<Hold>,
 }
@@ -50,21 +50,16 @@ impl Reservation {
     }
 
     /// What was reserved.
-    pub fn price(&self) -> Micros {
+    pub(crate) fn price(&self) -> Micros {
         self.price
     }
 
     /// Ends the call and charges it. No more than the reserved price can be charged, because more was never checked against the
     /// budget: where the real price is known only afterwards, the highest possible one has to be reserved. Says what was charged.
-    pub fn settle(mut self, actual: Micros) -> Micros {
+    pub(crate) fn settle(mut self, actual: Micros) -> Micros {
         let charged = actual.min(self.price);
         self.end(|counts, quota, taken| counts.settle(quota, taken, charged));
         charged
-    }
-
-    /// Ends the call without charging it.
-    pub fn refund(self) {
-        drop(self);
     }
 
     /// Takes back everything, rate included: the call did not pass the gate.
@@ -73,7 +68,7 @@ impl Reservation {
     }
 
     /// The limits that count this call, with this call in them.
-    pub fn remaining(&self, now: Timestamp) -> Vec<Remaining> {
+    pub(crate) fn remaining(&self, now: Timestamp) -> Vec<Remaining> {
         self.holds.iter().flat_map(|hold| remaining_of(&hold.quota, &hold.meter, now)).collect()
     }
 

@@ -144,6 +144,13 @@ fn the_end_of_a_call_decides_what_it_costs() {
         (|terms| terms.settle_at(Micros(4)), 4),
         (|terms| terms.settle_at(Micros(400)), 10),
         (dropped, 0),
+        (
+            |terms| {
+                terms.refund();
+                Micros::ZERO
+            },
+            0,
+        ),
     ] {
         let quota = Quota { budget_per_month: Some(Micros(100)), concurrency: Some(5), ..Quota::default() };
         let standing = standing(&rules(10, quota), "anna", &[]);

@@ -118,6 +118,7 @@ impl Inner {
     /// Puts a question to the client in the way of its era.
     pub(super) fn ask(&mut self, question: Question) {
         if !asking::can_answer(&self.client, &question) {
+            self.lacking = self.lacking.or(asking::capability(question.method));
             return asking::refuse(question);
         }
         match &self.client {
@@ -160,6 +161,11 @@ impl Inner {
                 Err(refused) => self.failed(&refused.reply(), Status::Error),
             }
             return;
+        }
+        if let (Some(capability), Client::Modern { .. }) = (self.lacking, &self.client)
+            && status(&answer.message) != Status::Ok
+        {
+            return self.failed(&failure::lacking(capability), Status::Error);
         }
         self.way.tasks.note(self.way.server.name(), &answer.message);
         let message = output::bounded(answer.message, self.way.max_output_bytes);
