@@ -3,7 +3,6 @@
 mod arguments;
 mod completions;
 mod config;
-mod content;
 mod doctor;
 mod import;
 mod init;

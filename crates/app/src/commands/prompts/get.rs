@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use toolgate_client::content;
 
 use crate::commands::arguments::ArgumentArgs;
-use crate::commands::content;
 use crate::connection::{ConnectionArgs, with_connection};
 use crate::failure::Failure;
 use crate::output::{Output, Paint};

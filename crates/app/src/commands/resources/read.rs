@@ -8,8 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use serde_json::{Value, json};
+use toolgate_client::content;
 
-use crate::commands::content;
 use crate::connection::{ConnectionArgs, with_connection};
 use crate::failure::Failure;
 use crate::output::Output;

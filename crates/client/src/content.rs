@@ -1,9 +1,9 @@
-//! Content of tools, prompts and resources as text: what is not text is described.
+//! Content of tools, prompts and resources as text, for whoever can take nothing else: what is not text is described.
 
 use serde_json::Value;
 
 /// All blocks of content, one below the other.
-pub(super) fn text(blocks: &Value) -> String {
+pub fn text(blocks: &Value) -> String {
     let blocks = match blocks {
         Value::Array(blocks) => blocks.as_slice(),
         single => std::slice::from_ref(single),
@@ -25,7 +25,7 @@ fn block(block: &Value) -> String {
 }
 
 /// The content of a resource: its text, or what kind of bytes it is.
-pub(super) fn resource(content: &Value) -> String {
+pub fn resource(content: &Value) -> String {
     let member = |key: &str| content.get(key).and_then(Value::as_str);
     match (member("text"), member("blob")) {
         (Some(text), _) => text.to_owned(),
