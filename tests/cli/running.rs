@@ -108,6 +108,16 @@ nothing has changed
     );
     scene.write("toolgate.yaml", &(file(&["plain", "second"]) + "names: plain\n"));
     scene.check(
+        &["reload", "--dry-run"],
+        0,
+        str![[r#"
+added: second
+in effect after a restart: names
+
+"#]],
+        str![],
+    );
+    scene.check(
         &["reload"],
         0,
         str![[r#"
@@ -189,6 +199,17 @@ fn files_and_sighup_make_it_reload() {
     assert!(running.line("the configuration was reloaded").contains("third"));
     running.signal("HUP");
     running.line("nothing has changed");
+}
+
+#[test]
+fn a_file_that_vanishes_for_a_moment_takes_no_server_with_it() {
+    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let running = scene.start(&[]);
+    std::fs::remove_file(scene.path("toolgate.yaml")).unwrap();
+    running.line("nothing was changed");
+    scene.write("toolgate.yaml", &file(&["plain"]));
+    running.line("nothing has changed");
+    scene.run(&["tools", "call", "plain__echo", "text=still"]).code(0);
 }
 
 #[test]

@@ -136,7 +136,7 @@ async fn answer(request: Request, desk: &Desk) -> Response {
             Ok(result) => Response::Ok(result),
             Err(error) => Response::Error(error),
         },
-        Request::Reload => match desk.reloader.reload().await {
+        Request::Reload { dry_run } => match desk.reloader.reload(dry_run).await {
             Ok(difference) => match serde_json::to_value(difference) {
                 Ok(difference) => Response::Ok(difference),
                 Err(error) => Response::failed(error.to_string()),

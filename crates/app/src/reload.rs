@@ -33,17 +33,28 @@ pub(crate) enum NotReloaded {
     Stopping,
 }
 
+/// What changed.
+type Outcome = Result<Difference, NotReloaded>;
+
 /// Asks for reloads.
 #[derive(Debug, Clone)]
 pub(crate) struct Reloader {
-    requests: mpsc::Sender<oneshot::Sender<Result<Difference, NotReloaded>>>,
+    wishes: mpsc::Sender<Wish>,
+}
+
+/// Somebody who waits for a reload.
+#[derive(Debug)]
+struct Wish {
+    /// Only what would change is wanted.
+    dry_run: bool,
+    answer: oneshot::Sender<Outcome>,
 }
 
 impl Reloader {
-    /// Reloads, and says what changed.
-    pub(crate) async fn reload(&self) -> Result<Difference, NotReloaded> {
+    /// Reloads and says what changed, or only says what would change.
+    pub(crate) async fn reload(&self, dry_run: bool) -> Outcome {
         let (answer, answered) = oneshot::channel();
-        self.requests.send(answer).await.map_err(|_| NotReloaded::Stopping)?;
+        self.wishes.send(Wish { dry_run, answer }).await.map_err(|_| NotReloaded::Stopping)?;
         answered.await.map_err(|_| NotReloaded::Stopping)?
     }
 }
@@ -54,15 +65,15 @@ pub(crate) fn begin(
     loaded: Loaded,
     load: impl Fn() -> Loaded + Send + Sync + 'static,
 ) -> Reloader {
-    let (requests, asked) = mpsc::channel(WAITING);
+    let (wishes, wished) = mpsc::channel(WAITING);
     let keeper = Keeper {
         gateway: Arc::clone(gateway),
         load: Arc::new(load),
         watch: Watch::over(&loaded.files, loaded.config.runtime.auto_reload),
         current: loaded.config,
     };
-    gateway.tracker.spawn(keeper.run(asked));
-    Reloader { requests }
+    gateway.tracker.spawn(keeper.run(wished));
+    Reloader { wishes }
 }
 
 /// The one that owns the configuration in effect.
@@ -74,7 +85,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    async fn run(mut self, mut asked: mpsc::Receiver<oneshot::Sender<Result<Difference, NotReloaded>>>) {
+    async fn run(mut self, mut wished: mpsc::Receiver<Wish>) {
         let mut hangup = signal(SignalKind::hangup())
             .inspect_err(|error| tracing::warn!(%error, "SIGHUP cannot be heard"))
             .ok();
@@ -86,55 +97,71 @@ impl Keeper {
                     None => std::future::pending().await,
                 }
             };
-            let asker = tokio::select! {
+            let wish = tokio::select! {
                 () = stopping.cancelled() => return,
                 () = self.watch.changed() => None,
                 _ = hung_up => None,
-                Some(asker) = asked.recv() => Some(asker),
+                Some(wish) = wished.recv() => Some(wish),
             };
-            let outcome = self.reload().await;
-            if let Some(asker) = asker {
+            match wish {
+                None => drop(self.reload().await),
                 // A command that was ended meanwhile needs no answer.
-                let _ = asker.send(outcome);
+                Some(Wish { dry_run: false, answer }) => drop(answer.send(self.reload().await)),
+                Some(Wish { dry_run: true, answer }) => {
+                    let outcome = self.load().await.and_then(|loaded| self.compared(&loaded));
+                    drop(answer.send(outcome));
+                }
             }
         }
     }
 
-    async fn reload(&mut self) -> Result<Difference, NotReloaded> {
-        let load = Arc::clone(&self.load);
+    async fn reload(&mut self) -> Outcome {
         self.watch.note();
+        let outcome = self.load().await.and_then(|loaded| self.put_into_effect(loaded));
+        match &outcome {
+            Ok(difference) => {
+                self.gateway.reload_problem.store(None);
+                tell(difference);
+            }
+            Err(error) => {
+                tracing::error!(problem = %error, "the configuration was not reloaded");
+                self.gateway.reload_problem.store(Some(Arc::new(error.to_string())));
+            }
+        }
+        outcome
+    }
+
+    async fn load(&self) -> Result<Loaded, NotReloaded> {
+        let load = Arc::clone(&self.load);
         // Files, and sometimes the keyring: not on the threads that serve.
-        let loaded = match tokio::task::spawn_blocking(move || load()).await {
-            Ok(loaded) => loaded,
-            Err(error) => return Err(self.keep(error.to_string())),
-        };
-        // What was read is watched even if it was bad, so that putting it right is noticed.
-        self.watch.look_at(&loaded.files);
-        startup::files::report(&loaded);
+        let loaded = tokio::task::spawn_blocking(move || load()).await;
+        loaded.map_err(|error| NotReloaded::Invalid(error.to_string()))
+    }
+
+    /// What a configuration changes; an error where it is not valid.
+    fn compared(&self, loaded: &Loaded) -> Outcome {
         if !loaded.problems.is_empty() {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
-            return Err(self.keep(problems.join("; ")));
+            return Err(NotReloaded::Invalid(problems.join("; ")));
         }
         let mut difference = diff::difference(&self.current, &loaded.config);
-        let (once, at_once) =
-            std::mem::take(&mut difference.settings).into_iter().partition(|path| is_read_once(path));
+        let (once, at_once): (Vec<_>, Vec<_>) =
+            difference.settings.into_iter().partition(|path| is_read_once(path));
         difference.settings = at_once;
-        difference.needs_restart.extend::<Vec<String>>(once);
-        if let Err(error) = startup::apply(&self.gateway, &loaded.config) {
-            return Err(self.keep(error.to_string()));
-        }
-        logs::set_level(loaded.config.log.level);
-        self.gateway.reload_problem.store(None);
-        self.current = loaded.config;
-        tell(&difference);
+        difference.needs_restart.extend(once);
         Ok(difference)
     }
 
-    /// Stays with the configuration in effect, and lets it be known why.
-    fn keep(&self, problem: String) -> NotReloaded {
-        tracing::error!(problem, "the configuration was not reloaded; nothing was changed");
-        self.gateway.reload_problem.store(Some(Arc::new(problem.clone())));
-        NotReloaded::Invalid(problem)
+    fn put_into_effect(&mut self, loaded: Loaded) -> Outcome {
+        // What was read is watched even if it was bad, so that putting it right is noticed.
+        self.watch.look_at(&loaded.files);
+        startup::files::report(&loaded);
+        let difference = self.compared(&loaded)?;
+        startup::apply(&self.gateway, &loaded.config)
+            .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
+        logs::set_level(loaded.config.log.level);
+        self.current = loaded.config;
+        Ok(difference)
     }
 }
 

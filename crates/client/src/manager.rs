@@ -181,8 +181,9 @@ impl Manager {
     fn begin(&self, spec: ServerSpec) -> Member {
         let (sender, news) = mpsc::channel(NEWS);
         let server = Server::start(spec.clone(), sender);
-        self.board.expect(&server);
-        let following = tokio::spawn(follow::follow(server.clone(), news, Arc::clone(&self.board)));
+        let generation = self.board.expect(&server);
+        let board = Arc::clone(&self.board);
+        let following = tokio::spawn(follow::follow(server.clone(), generation, news, board));
         Member { spec, server, following }
     }
 }

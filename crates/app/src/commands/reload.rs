@@ -18,6 +18,9 @@ A configuration that is not valid changes nothing: the command says why and exit
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ReloadArgs {
+    /// Only say what would change
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -32,7 +35,7 @@ pub(crate) fn run(args: &ReloadArgs, output: &Output) -> Result<ExitCode, Failur
                 "start one with `toolgate start`; --state-dir names the folder of one that runs elsewhere",
             ));
         };
-        client.reload().await.map_err(|error| Failure::invalid(error.to_string()))
+        client.reload(args.dry_run).await.map_err(|error| Failure::invalid(error.to_string()))
     })?;
     if output.json {
         output.value(&difference);

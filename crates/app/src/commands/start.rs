@@ -151,15 +151,13 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
 /// Begins to follow changes of the configuration and to answer our own commands.
 fn look_after(gateway: &Arc<Gateway>, args: &StartArgs, loaded: Loaded, listening: &str) -> Option<Control> {
     let state_dir = files::state_dir(&loaded.config);
-    let anew = args.clone();
+    let mut anew = args.clone();
+    // What was found at the start counts: a file that vanishes for a moment must not make us find another, or none.
+    anew.config.config = files::paths(&args.config);
+    let sources = connection::absolute(&anew.config.config);
     let reloader = reload::begin(gateway, loaded, move || anew.load());
     let state_dir = state_dir?;
-    let desk = Desk {
-        gateway: Arc::clone(gateway),
-        reloader,
-        listening: listening.to_owned(),
-        sources: connection::absolute(&files::paths(&args.config)),
-    };
+    let desk = Desk { gateway: Arc::clone(gateway), reloader, listening: listening.to_owned(), sources };
     match Control::listen(&state_dir, desk) {
         Ok(Some(control)) => Some(control),
         Ok(None) => {

@@ -43,9 +43,9 @@ impl Client {
         self.exchange(&Request::Status).await
     }
 
-    /// Makes it read its configuration again, and says what changed.
-    pub(crate) async fn reload(&mut self) -> Result<Value, ClientError> {
-        self.exchange(&Request::Reload).await
+    /// Makes it read its configuration again, and says what changed, or would change.
+    pub(crate) async fn reload(&mut self, dry_run: bool) -> Result<Value, ClientError> {
+        self.exchange(&Request::Reload { dry_run }).await
     }
 
     /// The result of an MCP request.

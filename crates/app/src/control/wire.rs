@@ -20,8 +20,8 @@ const INTERNAL_ERROR: i64 = -32603;
 pub(super) enum Request {
     /// How everything is.
     Status,
-    /// Read the configuration again.
-    Reload,
+    /// Read the configuration again, or only say what that would change.
+    Reload { dry_run: bool },
     /// The result of an MCP request.
     Ask { method: String, params: Value },
 }
@@ -74,10 +74,10 @@ mod tests {
         let request =
             Request::Ask { method: "tools/list".into(), params: serde_json::json!({"cursor": "\n"}) };
         write(&mut line, &request).await.unwrap();
-        write(&mut line, &Request::Reload).await.unwrap();
+        write(&mut line, &Request::Reload { dry_run: true }).await.unwrap();
         let mut input = line.as_slice();
         assert_eq!(read(&mut input).await.unwrap(), Some(request));
-        assert_eq!(read(&mut input).await.unwrap(), Some(Request::Reload));
+        assert_eq!(read(&mut input).await.unwrap(), Some(Request::Reload { dry_run: true }));
         assert_eq!(read::<Request>(&mut input).await.unwrap(), None);
     }
 

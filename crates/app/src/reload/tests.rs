@@ -31,7 +31,7 @@ impl Scene {
 
     async fn change(&self, text: &str) -> Result<Difference, NotReloaded> {
         std::fs::write(self.folder.path().join("toolgate.yaml"), text).unwrap();
-        self.reloader.reload().await
+        self.reloader.reload(false).await
     }
 }
 
@@ -59,5 +59,16 @@ async fn what_needs_a_restart_is_told_apart() {
 async fn a_gateway_that_stops_reloads_no_more() {
     let scene = Scene::with("{}\n");
     scene.gateway.stop(std::time::Duration::from_secs(1)).await;
-    assert_eq!(scene.reloader.reload().await, Err(NotReloaded::Stopping));
+    assert_eq!(scene.reloader.reload(false).await, Err(NotReloaded::Stopping));
+}
+
+#[tokio::test]
+async fn a_dry_run_changes_nothing() {
+    let scene = Scene::with("log: {level: info}\n");
+    std::fs::write(scene.folder.path().join("toolgate.yaml"), "log: {level: warn}\n").unwrap();
+    for _ in 0..2 {
+        assert_eq!(scene.reloader.reload(true).await.unwrap().settings, ["log.level"]);
+    }
+    assert_eq!(scene.reloader.reload(false).await.unwrap().settings, ["log.level"]);
+    assert!(scene.reloader.reload(true).await.unwrap().is_empty());
 }

@@ -1,6 +1,7 @@
 //! What each server lists, followed as it changes, and the registry that is made of all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,11 +38,17 @@ pub(super) struct Board {
     heard: Notify,
     reserved: BTreeSet<String>,
     max_result_chars: usize,
+    begun: AtomicU64,
 }
+
+/// Tells a server apart from an earlier one of the same name, whose last news must not count for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Generation(u64);
 
 #[derive(Debug)]
 struct Listing {
     server: Server,
+    generation: Generation,
     /// Whether it has been heard of: it listed its tools, or it failed.
     settled: bool,
     tools: Vec<Value>,
@@ -55,6 +62,7 @@ impl Board {
             heard: Notify::new(),
             reserved,
             max_result_chars,
+            begun: AtomicU64::new(0),
         }
     }
 
@@ -68,9 +76,11 @@ impl Board {
     }
 
     /// A server that will be heard of.
-    pub(super) fn expect(&self, server: &Server) {
-        let listing = Listing { server: server.clone(), settled: false, tools: Vec::new() };
+    pub(super) fn expect(&self, server: &Server) -> Generation {
+        let generation = Generation(self.begun.fetch_add(1, Ordering::Relaxed));
+        let listing = Listing { server: server.clone(), generation, settled: false, tools: Vec::new() };
         self.listings().insert(Arc::clone(server.name()), listing);
+        generation
     }
 
     /// Forgets all servers but these.
@@ -99,10 +109,11 @@ impl Board {
     }
 
     /// What a server lists now; without it, what it listed before stays.
-    fn heard(&self, name: &str, tools: Option<Vec<Value>>) {
+    fn heard(&self, name: &str, generation: Generation, tools: Option<Vec<Value>>) {
         {
             let mut listings = self.listings();
-            let Some(listing) = listings.get_mut(name) else { return };
+            let listing = listings.get_mut(name).filter(|listing| listing.generation == generation);
+            let Some(listing) = listing else { return };
             listing.settled = true;
             if let Some(tools) = tools {
                 listing.tools = tools;
@@ -131,23 +142,28 @@ impl Board {
 }
 
 /// Follows the news of one server until it is removed.
-pub(super) async fn follow(server: Server, mut news: mpsc::Receiver<News>, board: Arc<Board>) {
+pub(super) async fn follow(
+    server: Server,
+    generation: Generation,
+    mut news: mpsc::Receiver<News>,
+    board: Arc<Board>,
+) {
     while let Some(news) = news.recv().await {
         match news.what {
             What::State(status) if status.state == State::Down => {
                 let cause = status.cause.as_deref().unwrap_or("");
                 tracing::error!(server = %server.name(), cause, "the server is down; the others go on");
-                board.heard(server.name(), None);
+                board.heard(server.name(), generation, None);
             }
-            What::State(status) if status.state == State::Ready => refresh(&server, &board).await,
-            What::ToolsChanged => refresh(&server, &board).await,
+            What::State(status) if status.state == State::Ready => refresh(&server, generation, &board).await,
+            What::ToolsChanged => refresh(&server, generation, &board).await,
             // Questions among these are answered with an error when they are dropped: there is nobody to ask.
             _ => {}
         }
     }
 }
 
-async fn refresh(server: &Server, board: &Board) {
+async fn refresh(server: &Server, generation: Generation, board: &Board) {
     let tools = match list(server).await {
         Ok(tools) => Some(tools),
         Err(error) => {
@@ -155,7 +171,7 @@ async fn refresh(server: &Server, board: &Board) {
             None
         }
     };
-    board.heard(server.name(), tools);
+    board.heard(server.name(), generation, tools);
 }
 
 async fn list(server: &Server) -> Result<Vec<Value>, NotListed> {
