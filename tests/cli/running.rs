@@ -190,8 +190,7 @@ help: start one with `toolgate start`; --state-dir names the folder of one that 
 fn files_and_sighup_make_it_reload() {
     let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
     let running = scene.start(&[]);
-    scene.write("new", &file(&["plain", "second"]));
-    std::fs::rename(scene.path("new"), scene.path("toolgate.yaml")).unwrap();
+    scene.replace("toolgate.yaml", &file(&["plain", "second"]));
     assert!(running.line("the configuration was reloaded").contains("second"));
     scene.write("toolgate.yaml", "servers: [\n");
     assert!(running.line("nothing was changed").contains("toolgate.yaml"));
@@ -249,8 +248,7 @@ fn reloads_lose_no_call() {
         let mut rounds = 0;
         while !calls.is_finished() {
             let servers: &[&str] = if rounds % 2 == 0 { &["plain", "second"] } else { &["plain"] };
-            scene.write("new", &file(servers));
-            std::fs::rename(scene.path("new"), scene.path("toolgate.yaml")).unwrap();
+            scene.replace("toolgate.yaml", &file(servers));
             scene.run(&["reload"]).code(0);
             rounds += 1;
         }
