@@ -40,29 +40,57 @@ pub enum CallError {
     /// The server cannot be asked now.
     #[error("server '{server}' is {state}: {cause}")]
     Unavailable {
+        /// Its name.
         server: Arc<str>,
+        /// In which state it is.
         state: State,
+        /// Why.
         cause: String,
-        /// Seconds since it is in this state.
+        /// For how long it has been in this state.
         since: Duration,
         /// When the next attempt to reach it begins, where one is planned.
         retry_after: Option<Duration>,
     },
     /// It took longer than it may. It has been told to stop.
     #[error("server '{server}' did not answer within {} s", limit.as_secs_f32())]
-    Timeout { server: Arc<str>, limit: Duration },
+    Timeout {
+        /// Its name.
+        server: Arc<str>,
+        /// The time it had.
+        limit: Duration,
+    },
     /// The connection broke while it worked. Whether the work was done is not known.
     #[error("the connection to server '{server}' broke during the call: {cause}")]
-    Broken { server: Arc<str>, cause: String },
+    Broken {
+        /// Its name.
+        server: Arc<str>,
+        /// How it broke; for a child with its last words.
+        cause: String,
+    },
     /// It answered with something that is no answer.
     #[error("server '{server}' gave an unusable answer: {cause}")]
-    Unusable { server: Arc<str>, cause: String },
+    Unusable {
+        /// Its name.
+        server: Arc<str>,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// Too many calls wait for it already.
     #[error("server '{server}' has {waiting} calls waiting already")]
-    Busy { server: Arc<str>, waiting: usize },
+    Busy {
+        /// Its name.
+        server: Arc<str>,
+        /// How many wait.
+        waiting: usize,
+    },
     /// The method does not exist in the server's era and has no counterpart there.
     #[error("server '{server}' speaks an era that has no '{method}'")]
-    NoSuchMethod { server: Arc<str>, method: &'static str },
+    NoSuchMethod {
+        /// Its name.
+        server: Arc<str>,
+        /// The method.
+        method: &'static str,
+    },
 }
 
 /// The answer of a server: a result or an error message under the connection's id.

@@ -25,7 +25,7 @@ use duplex::Duplex;
 use streamable_http::StreamableHttp;
 
 /// How many messages may wait to be written to one server.
-pub(crate) const QUEUE: usize = 4096;
+pub(crate) const QUEUE: usize = 1024;
 
 /// A request, ready to be sent.
 #[derive(Clone, Debug)]

@@ -5,8 +5,10 @@
 //! says in between (progress, logs, questions) goes into the call's [`Outbox`]. What concerns no call (a changed list,
 //! an updated resource, a new state) is told as [`News`].
 //!
-//! With the feature `manager`, [`Manager`] loads a configuration of any known format, keeps all its servers connected and
-//! offers their tools in a [`ToolRegistry`]: all that an agent needs.
+//! `examples/list_tools.rs` is the whole of it in one page.
+//!
+//! With the feature `manager`, `Manager` loads a configuration of any known format, keeps all its servers connected and
+//! offers their tools in a `ToolRegistry`: all that an agent needs.
 
 mod backoff;
 mod board;
@@ -31,13 +33,13 @@ pub mod status;
 #[cfg(feature = "manager")]
 pub mod tool_registry;
 
-pub use call::{Call, CallError, Caller};
+pub use call::{Answer, Call, CallError, Caller};
 #[cfg(feature = "manager")]
 pub use manager::{Manager, ManagerSettings};
 pub use news::{News, What};
 pub use outbox::{Event, Outbox, Question, Reply};
 pub use server::Server;
 pub use spec::{ServerSpec, Transport};
-pub use status::{State, Status};
+pub use status::{Greeting, State, Status};
 #[cfg(feature = "manager")]
 pub use tool_registry::{Definition, ToolError, ToolRegistry};

@@ -10,7 +10,9 @@ use crate::status::Status;
 /// One piece of news of one server.
 #[derive(Debug)]
 pub struct News {
+    /// Which server.
     pub server: Arc<str>,
+    /// What is new.
     pub what: What,
 }
 
@@ -19,8 +21,11 @@ pub struct News {
 pub enum What {
     /// It is in another state. After `Ready` its lists should be fetched again.
     State(Status),
+    /// Its tools should be listed again.
     ToolsChanged,
+    /// Its prompts should be listed again.
     PromptsChanged,
+    /// Its resources should be listed again.
     ResourcesChanged,
     /// The `params` of `notifications/resources/updated`.
     ResourceUpdated(Bytes),

@@ -13,7 +13,7 @@ const CAPACITY: usize = 256;
 /// Something a server says before it answers.
 #[derive(Debug)]
 pub enum Event {
-    /// The `params` of `notifications/progress`; the token is the connection's, see [`Event::Progress`]'s reader.
+    /// The `params` of `notifications/progress`. Its token is the connection's id of the call, not the client's own.
     Progress(Bytes),
     /// The `params` of `notifications/message`.
     Log(Bytes),
@@ -26,16 +26,20 @@ pub enum Event {
 /// A question of a legacy server to the client. Dropping it unanswered answers it with an error.
 #[derive(Debug)]
 pub struct Question {
+    /// What is asked.
     pub method: Method,
     /// The JSON of `params`, `{}` where there was none.
     pub params: Bytes,
+    /// Where the answer goes.
     pub answer: oneshot::Sender<Reply>,
 }
 
 /// The answer to a [`Question`]: the JSON of `result` or of `error`.
 #[derive(Clone, Debug)]
 pub enum Reply {
+    /// What the client answered.
     Result(Bytes),
+    /// Why it did not.
     Error(Bytes),
 }
 

@@ -14,7 +14,6 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolgate_protocol::{Era, Method};
 
@@ -34,7 +33,7 @@ use admit::{Activity, Admission};
 #[derive(Clone, Debug)]
 pub struct Server {
     shared: Arc<Shared>,
-    owner: Arc<Owner>,
+    _owner: Arc<Owner>,
 }
 
 /// What the handles and the supervisor have in common.
@@ -53,6 +52,8 @@ struct Shared {
     draining: AtomicBool,
     /// Stop now; those under way have had their time.
     stop: CancellationToken,
+    /// The supervisor has ended, and nothing of the server is left.
+    stopped: CancellationToken,
 }
 
 /// What the clients want to be told by the server unasked.
@@ -66,7 +67,6 @@ struct Wishes {
 #[derive(Debug)]
 struct Owner {
     stop: CancellationToken,
-    supervisor: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Drop for Owner {
@@ -89,10 +89,11 @@ impl Server {
             known: Mutex::new(known_from(&spec)),
             draining: AtomicBool::new(false),
             stop: stop.clone(),
+            stopped: CancellationToken::new(),
             spec,
         });
-        let supervisor = tokio::spawn(supervise::supervise(Arc::clone(&shared)));
-        Server { shared, owner: Arc::new(Owner { stop, supervisor: Mutex::new(Some(supervisor)) }) }
+        tokio::spawn(supervise::supervise(Arc::clone(&shared)));
+        Server { shared, _owner: Arc::new(Owner { stop }) }
     }
 
     /// The name it was given.
@@ -150,10 +151,7 @@ impl Server {
         self.shared.drain();
         let _ = tokio::time::timeout(patience, self.shared.activity.until_still()).await;
         self.shared.stop.cancel();
-        let supervisor = self.owner.supervisor.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(supervisor) = supervisor {
-            let _ = supervisor.await;
-        }
+        self.shared.stopped.cancelled().await;
     }
 }
 

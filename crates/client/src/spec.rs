@@ -10,7 +10,9 @@ use toolgate_protocol::Era;
 /// All that is needed to reach one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
+    /// Its name in logs and errors.
     pub name: Arc<str>,
+    /// The way to it.
     pub transport: Transport,
     /// The era to speak; found out where nothing is said.
     pub era: Option<Era>,
@@ -18,29 +20,46 @@ pub struct ServerSpec {
     pub on_demand: bool,
     /// How long it may be without a call before it is stopped (stdio only).
     pub idle_stop: Option<Duration>,
+    /// How long a call may take that says nothing else.
     pub call_timeout: Duration,
+    /// How long it may take to start and to be greeted.
     pub connect_timeout: Duration,
     /// How many calls it gets at a time; further ones wait in order.
     pub max_concurrency: usize,
     /// How many calls may wait.
     pub max_waiting: usize,
+    /// How long one message of it may be.
     pub max_message_bytes: usize,
 }
 
 /// The way to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Transport {
+    /// A program that is started and spoken to over its standard streams.
     Stdio {
+        /// The program: a path, or a name that is looked up in `PATH`.
         command: String,
+        /// Its arguments.
         args: Vec<String>,
         /// What the child's environment has besides the small allow-list.
         env: BTreeMap<String, String>,
+        /// The directory it is started in; ours where nothing is said.
         cwd: Option<PathBuf>,
     },
     /// Streamable HTTP, 2025-03-26 to 2026-07-28.
-    Http { url: String, headers: BTreeMap<String, String> },
+    Http {
+        /// The endpoint.
+        url: String,
+        /// What every request carries besides.
+        headers: BTreeMap<String, String>,
+    },
     /// HTTP+SSE of 2024-11-05.
-    Sse { url: String, headers: BTreeMap<String, String> },
+    Sse {
+        /// Where the event stream is.
+        url: String,
+        /// What every request carries besides.
+        headers: BTreeMap<String, String>,
+    },
 }
 
 impl std::fmt::Debug for Transport {

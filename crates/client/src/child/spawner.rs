@@ -4,6 +4,7 @@
 //! children are started by one that lives as long as the process.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -40,10 +41,15 @@ fn begin() -> io::Result<SyncSender<Job>> {
 
 fn work(jobs: &Receiver<Job>) {
     while let Ok(Job { mut command, runtime, reply }) = jobs.recv() {
-        let _inside = runtime.enter();
         guard::watch_over(&mut command);
+        // A runtime that is shutting down panics; this thread serves others too.
+        let started = catch_unwind(AssertUnwindSafe(|| {
+            let _inside = runtime.enter();
+            command.spawn()
+        }));
+        let started = started.unwrap_or_else(|_| Err(io::Error::other("the runtime is shutting down")));
         // Where nobody waits any more the child is dropped here; its group is ended with it.
-        if let Err(Ok(unwanted)) = reply.send(command.spawn())
+        if let Err(Ok(unwanted)) = reply.send(started)
             && let Some(id) = unwanted.id()
         {
             drop(guard::Group::led_by(id));

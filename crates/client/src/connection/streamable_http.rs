@@ -87,7 +87,8 @@ impl StreamableHttp {
     pub(crate) fn into_session(mut self, version: Version, session: Option<HeaderValue>) -> StreamableHttp {
         self.headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(version.date()));
         self.has_session = session.is_some();
-        if let Some(session) = session {
+        if let Some(mut session) = session {
+            session.set_sensitive(true);
             self.headers.insert(SESSION_ID, session);
         }
         self
@@ -129,8 +130,10 @@ impl StreamableHttp {
     pub(crate) async fn tell(&self, bytes: Bytes) -> Result<(), WireError> {
         let reply = self.post(self.headers.clone(), bytes).await?;
         if reply.status.is_success() {
-            // Read to its end, so that the connection can be used again.
-            let _ = reply.whole(answer::MOST_OF_ERROR).await;
+            // Read to its end, so that the connection can be used again. A stream may have no end.
+            if !reply.is_event_stream() {
+                let _ = reply.whole(answer::MOST_OF_ERROR).await;
+            }
             return Ok(());
         }
         if self.has_session && reply.status == StatusCode::NOT_FOUND {

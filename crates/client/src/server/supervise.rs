@@ -30,6 +30,7 @@ enum End {
 
 /// Supervises a server until it is stopped.
 pub(super) async fn supervise(shared: Arc<Shared>) {
+    let _ended = shared.stopped.clone().drop_guard();
     tokio::select! {
         () = live(&shared) => {}
         never = shared.board.settle() => match never {},
@@ -48,7 +49,10 @@ async fn live(shared: &Arc<Shared>) {
                 () = shared.stop.cancelled() => return,
             }
         }
-        shared.set(State::Connecting, None, None);
+        // A server that is down stays so while it is tried again: calls fail at once, and since when is kept.
+        if shared.board.status().state != State::Down {
+            shared.set(State::Connecting, None, None);
+        }
         let connected = tokio::select! {
             connected = shared.connect() => connected,
             () = shared.stop.cancelled() => return,
@@ -72,7 +76,8 @@ async fn live(shared: &Arc<Shared>) {
             }
         };
         tracing::warn!(server = %shared.spec.name, "{cause}");
-        asleep = !shared.rest(cause, was_ready, &mut backoff).await && shared.spec.on_demand;
+        shared.rest(cause, was_ready, &mut backoff).await;
+        asleep = shared.spec.on_demand;
         if shared.stop.is_cancelled() {
             return;
         }
@@ -80,11 +85,10 @@ async fn live(shared: &Arc<Shared>) {
 }
 
 impl Shared {
-    /// Waits before the next attempt; gives whether it was the short wait after a good connection.
-    async fn rest(&self, cause: String, was_ready: bool, backoff: &mut Backoff) -> bool {
+    /// Waits before the next attempt.
+    async fn rest(&self, cause: String, was_ready: bool, backoff: &mut Backoff) {
         let wait = backoff.fail();
-        let first = was_ready && backoff.failures() == 1;
-        if first {
+        if was_ready && backoff.failures() == 1 {
             // Calls wait for the new connection rather than fail.
             self.set(State::Connecting, Some(cause), Some(wait));
         } else {
@@ -94,7 +98,6 @@ impl Shared {
             () = sleep(wait) => {}
             () = self.stop.cancelled() => {}
         }
-        first
     }
 
     /// Serves over a connection until it ends, and cleans up behind it.

@@ -1,0 +1,118 @@
+//! The life of a server: starts, deaths, restarts, sleep, stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use toolgate_client::{CallError, Outbox, State};
+
+use crate::rig::{LONG, Rig, call, caller, eventually, scripted, spec};
+
+#[tokio::test]
+async fn a_child_that_exits_fails_its_calls_with_its_last_words_and_is_restarted() {
+    let mut rig = Rig::scripted("legacy");
+    rig.until(State::Ready).await;
+    let error = rig.tool("exit").await.unwrap_err();
+    let CallError::Broken { cause, .. } = &error else { panic!("{error}") };
+    assert!(cause.contains("status 7") && cause.contains("these are my last words"), "{cause}");
+    // The first restart is fast, and calls wait for it.
+    assert_eq!(rig.tool("echo").await.unwrap()["name"], "echo");
+    rig.until(State::Ready).await;
+}
+
+#[tokio::test]
+async fn a_child_that_fails_at_once_is_down_with_its_last_words() {
+    let mut rig = Rig::scripted("fails");
+    let status = rig.until(State::Down).await;
+    let cause = status.cause.clone().unwrap();
+    assert!(cause.contains("status 3") && cause.contains("cannot find the configuration"), "{cause}");
+    let error = rig.tool("echo").await.unwrap_err();
+    let CallError::Unavailable { state, retry_after, .. } = error else { panic!("{error}") };
+    assert_eq!(state, State::Down);
+    assert!(retry_after.is_some());
+    // The waits grow.
+    let second = rig.until(State::Down).await;
+    assert!(second.retry_after.unwrap() > retry_after.unwrap());
+    assert_eq!(second.since, status.since, "it has been down all the time");
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_down_after_its_time() {
+    let mut spec = spec(scripted("mute"));
+    spec.connect_timeout = Duration::from_millis(300);
+    let mut rig = Rig::start(spec);
+    let status = rig.until(State::Down).await;
+    assert!(status.cause.unwrap().contains("0.3 s"));
+}
+
+#[tokio::test]
+async fn calls_beyond_the_bounds_wait_or_are_refused() {
+    let mut spec = spec(scripted("legacy"));
+    spec.max_concurrency = 1;
+    spec.max_waiting = 1;
+    let rig = Rig::start(spec);
+    rig.tool("echo").await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
+    let mut waiting = Box::pin(rig.server.call(call("echo", caller(1)), &outbox));
+    tokio::select! {
+        biased;
+        _ = &mut running => unreachable!("it is never answered"),
+        _ = &mut waiting => unreachable!("there is one place only"),
+        refused = rig.tool("echo") => {
+            assert!(matches!(refused, Err(CallError::Busy { waiting: 1, .. })), "{refused:?}");
+        }
+    }
+    drop(running);
+    assert!(waiting.await.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_on_demand_sleeps_until_called_and_again_when_idle() {
+    let mut spec = spec(scripted("legacy"));
+    spec.on_demand = true;
+    spec.idle_stop = Some(Duration::from_millis(200));
+    let mut rig = Rig::start(spec);
+    rig.until(State::Asleep).await;
+    assert_eq!(rig.tool("echo").await.unwrap()["name"], "echo");
+    rig.until(State::Ready).await;
+    rig.until(State::Asleep).await;
+    assert_eq!(rig.tool("echo").await.unwrap()["name"], "echo");
+}
+
+#[tokio::test]
+async fn a_stopped_server_lets_calls_finish_and_takes_no_new_ones() {
+    let rig = Rig::scripted("legacy");
+    rig.tool("echo").await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut running = Box::pin(rig.server.call(call("ask", caller(1)), &outbox));
+    let question = tokio::select! {
+        _ = &mut running => unreachable!("it waits for an answer"),
+        question = outbox.next() => question,
+    };
+    let server = rig.server.clone();
+    let stopping = tokio::spawn(async move { server.stop(LONG).await });
+    eventually("draining", || rig.server.status().state == State::Draining).await;
+    let refused = rig.tool("echo").await.unwrap_err();
+    assert!(matches!(refused, CallError::Unavailable { state: State::Draining, .. }), "{refused}");
+    drop(question);
+    assert!(running.await.is_ok());
+    stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn our_own_requests_need_no_place() {
+    let mut spec = spec(scripted("legacy"));
+    spec.max_concurrency = 1;
+    let rig = Rig::start(spec);
+    rig.tool("echo").await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
+    let params = json!({"name": "echo"}).to_string();
+    let listed = rig.server.request(toolgate_protocol::Method::ToolsCall, params.into());
+    tokio::select! {
+        biased;
+        _ = &mut running => unreachable!("it is never answered"),
+        listed = listed => assert!(listed.is_ok()),
+    }
+}
