@@ -16,6 +16,8 @@ use crate::catalog::{Kind, Listing};
 
 /// How many pieces of news may wait. A server that floods waits with them.
 const NEWS: usize = 1024;
+/// How long a removed server still takes calls: requests that found it just before it was removed reach it.
+const OVERLAP: Duration = Duration::from_millis(250);
 /// How long calls of a removed server may take to finish.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -94,7 +96,11 @@ impl Fleet {
                 if let Some(member) = before.iter().find(|member| member.desired == desired) {
                     return Arc::clone(member);
                 }
-                let member = Arc::new(self.begin(desired, &remembered));
+                // What a server of that name listed stays in sight until the new one has listed.
+                let predecessor = before.iter().find(|member| *member.server.name() == desired.spec.name);
+                let listing = remembered(&desired).map(Arc::new);
+                let listing = listing.or_else(|| predecessor.and_then(|member| member.listing.load_full()));
+                let member = Arc::new(self.begin(desired, listing));
                 begun.push(Arc::clone(&member));
                 member
             })
@@ -104,17 +110,19 @@ impl Fleet {
         self.members.store(Arc::new(members));
         for member in retired {
             member.stop.cancel();
-            self.tracker.spawn(async move { member.server.stop(PATIENCE).await });
+            self.tracker.spawn(async move {
+                tokio::time::sleep(OVERLAP).await;
+                member.server.stop(PATIENCE).await;
+            });
         }
         begun
     }
 
-    fn begin(&self, desired: Desired, remembered: &impl Fn(&Desired) -> Option<Listing>) -> Member {
-        let listing = remembered(&desired);
+    fn begin(&self, desired: Desired, listing: Option<Arc<Listing>>) -> Member {
         Member {
             server: Server::start(desired.spec.clone(), self.news.clone()),
             settled: AtomicBool::new(listing.is_some()),
-            listing: ArcSwapOption::from_pointee(listing),
+            listing: ArcSwapOption::new(listing),
             desired,
             stale: AtomicU8::new(0),
             told: AtomicU8::new(0),
