@@ -75,7 +75,10 @@ fn relay(
     };
     // A legacy server gives no state, so a state that is not ours either was forged.
     if message.field(Field::RequestState).is_some() && is_legacy(&routed.member) {
-        return Err(ErrorReply::new(Code::InvalidParams, "'requestState' is not one that was given out here"));
+        return Err(ErrorReply::new(
+            Code::InvalidParams,
+            "'requestState' is not one that was given out here",
+        ));
     }
     let call = Call {
         message: message.clone(),
