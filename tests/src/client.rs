@@ -50,6 +50,8 @@ pub struct Client {
     address: String,
     session: Option<String>,
     capabilities: Value,
+    /// Sent with every message besides what belongs to it.
+    more_headers: Vec<(&'static str, String)>,
     next_id: AtomicU64,
 }
 
@@ -137,6 +139,7 @@ impl Client {
             address: address.to_owned(),
             session: None,
             capabilities,
+            more_headers: Vec::new(),
             next_id: AtomicU64::new(1),
         }
     }
@@ -151,6 +154,13 @@ impl Client {
         self.session = response.head.header("mcp-session-id").map(str::to_owned);
         assert!(self.session.is_some(), "no session");
         self.notify("notifications/initialized", &json!({}));
+    }
+
+    /// The same with one more header in every message.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Client {
+        self.more_headers.push((name, value.to_owned()));
+        self
     }
 
     /// Its era.
@@ -253,6 +263,7 @@ impl Client {
             ("content-type", "application/json".to_owned()),
             ("accept", "application/json, text/event-stream".to_owned()),
         ];
+        headers.extend(self.more_headers.iter().cloned());
         match self.era {
             Era::Legacy => {
                 if let Some(session) = &self.session {
