@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+mod bad_input;
 mod calls;
 mod cells;
+mod doors;
 mod questions;

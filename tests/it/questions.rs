@@ -86,6 +86,17 @@ fn a_client_that_cannot_be_asked_is_told_what_it_lacks() {
 }
 
 #[test]
+fn a_legacy_client_is_not_asked_what_it_cannot_answer_by_a_server_that_does_not_care() {
+    let gateway = Gateway::before("s", scripted(&["modern", "rude"]));
+    let client = Client::able(&gateway, Era::Legacy, json!({"roots": {}}));
+    let nobody = |method: &str, _: &Value| panic!("asked '{method}'");
+    let exchange = client.call_answering("s__ask", &json!({"questions": [elicitation("who?")]}), nobody);
+    assert_eq!(exchange.code(), -32021, "{}", exchange.answer);
+    let exchange = client.call_answering("s__ask", &json!({"questions": [roots()]}), reply);
+    assert_eq!(exchange.result()["structuredContent"]["replies"][0]["roots"][0]["name"], "home");
+}
+
+#[test]
 fn a_modern_client_that_lacks_something_gets_the_code_for_it() {
     let cell = Cell::open(Era::Modern, Era::Legacy, Wire::Stdio);
     let client = Client::able(&cell.gateway, Era::Modern, json!({"sampling": {}}));

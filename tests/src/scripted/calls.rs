@@ -130,6 +130,13 @@ impl Scripted {
         let questions = params["arguments"]["questions"].as_array().cloned().unwrap_or_default();
         let replies = match (self.era, params.get("inputResponses")) {
             (Era::Legacy, _) => self.ask(&questions, out),
+            (Era::Modern, None) if !self.is("rude") && lacks_something(params, &questions) => {
+                return out.say(&refusal(
+                    id,
+                    -32021,
+                    "the client lacks the capability 'elicitation' or another",
+                ));
+            }
             (Era::Modern, None) => {
                 let requests: Map<_, _> = questions
                     .iter()
@@ -151,6 +158,16 @@ impl Scripted {
         let content = json!([{"type": "text", "text": replies.to_string()}]);
         self.answer(id, json!({"content": content, "structuredContent": replies, "isError": refused}), out);
     }
+}
+
+/// Whether the client does not say that it can answer all of these.
+fn lacks_something(params: &Value, questions: &[Value]) -> bool {
+    let capabilities = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    questions.iter().any(|question| {
+        let kind =
+            question["method"].as_str().and_then(|method| method.split('/').next()).unwrap_or_default();
+        capabilities.get(kind).is_none()
+    })
 }
 
 fn text(text: &str) -> Value {
