@@ -108,6 +108,9 @@ impl Fleet {
         let retired: Vec<_> =
             before.iter().filter(|old| !members.iter().any(|new| Arc::ptr_eq(old, new))).cloned().collect();
         self.members.store(Arc::new(members));
+        for member in &begun {
+            self.catch_up(member);
+        }
         for member in retired {
             member.stop.cancel();
             self.tracker.spawn(async move {
@@ -128,6 +131,15 @@ impl Fleet {
             told: AtomicU8::new(0),
             refresh: Notify::new(),
             stop: CancellationToken::new(),
+        }
+    }
+
+    /// Does what the state of a new member asks for: news of it that came before it was a member were not heard.
+    fn catch_up(&self, member: &Member) {
+        match member.server.status().state {
+            State::Ready | State::Degraded => member.make_stale(&Kind::ALL),
+            State::Down => self.settled(member),
+            State::Asleep | State::Connecting | State::Draining => {}
         }
     }
 
