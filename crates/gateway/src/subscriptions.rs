@@ -129,7 +129,7 @@ impl Subscriptions {
     }
 }
 
-fn watched_of(table: &HashMap<Watched, Vec<(Subscriber, Arc<str>)>>, server: &Arc<str>) -> BTreeSet<String> {
+fn watched_of(table: &Table, server: &Arc<str>) -> BTreeSet<String> {
     table
         .keys()
         .filter(|watched| watched.server == *server)
