@@ -85,12 +85,12 @@ impl Inner {
     /// Tells a client that wants to hear of progress that the call goes on.
     pub(super) fn remind(&mut self, what: &str) {
         let Some(token) = &self.asked.token else { return };
-        self.reminders += 1;
+        // What the server itself reports is not disturbed by steps this small.
+        self.progressed = (self.progressed + 1e-6).max(self.progressed.next_up());
         let params = format!(
             r#"{{"progressToken":{},"progress":{},"message":"{what}"}}"#,
             String::from_utf8_lossy(token),
-            // Progress must grow; what the server itself reports is not disturbed by steps this small.
-            f64::from(self.reminders) / 1e6,
+            self.progressed,
         );
         self.ready.push_back(Piece::Message(notice::write(Method::Progress.name(), Some(params.as_bytes()))));
     }
@@ -107,7 +107,11 @@ impl Inner {
     fn said(&mut self, event: Event) {
         let message = match event {
             Event::Ask(question) => return self.ask(question),
-            Event::Progress(params) => notice::progress(&params, self.asked.token.as_deref()),
+            Event::Progress(params) => {
+                self.progressed =
+                    notice::progress_made(&params).map_or(self.progressed, |made| made.max(self.progressed));
+                notice::progress(&params, self.asked.token.as_deref())
+            }
             Event::Log(params) => notice::log_wanted(&params, &self.client, &self.asked)
                 .then(|| notice::write(Method::LogMessage.name(), Some(&params))),
             Event::Other(method, params) => Some(notice::write(method.name(), params.as_deref())),
