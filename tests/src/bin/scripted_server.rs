@@ -1,0 +1,2 @@
+//! A server.
+fn main() {}

@@ -1,0 +1,4 @@
+//! Servers.
+/// A server.
+#[derive(Debug)]
+pub struct Upstream;
