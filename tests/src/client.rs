@@ -50,7 +50,8 @@ pub struct Client {
     address: String,
     session: Option<String>,
     capabilities: Value,
-    credentials: Vec<(&'static str, String)>,
+    /// Sent with every message besides what belongs to it.
+    more_headers: Vec<(&'static str, String)>,
     next_id: AtomicU64,
 }
 
@@ -117,7 +118,7 @@ impl Client {
         };
         let capabilities = json!({"elicitation": {"form": {}}});
         let mut client = Client::unconnected(gateway.address(), era, version, capabilities);
-        client.credentials = credentials.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        client.more_headers = credentials.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         if era == Era::Legacy {
             client.initialize();
         }
@@ -144,7 +145,7 @@ impl Client {
         let mut client =
             Client::unconnected(gateway.address(), other.era, &other.version, other.capabilities.clone());
         client.session = other.session.clone();
-        client.credentials = other.credentials.clone();
+        client.more_headers = other.more_headers.clone();
         client.next_id = AtomicU64::new(1_000_000);
         client
     }
@@ -156,7 +157,7 @@ impl Client {
             address: address.to_owned(),
             session: None,
             capabilities,
-            credentials: Vec::new(),
+            more_headers: Vec::new(),
             next_id: AtomicU64::new(1),
         }
     }
@@ -171,6 +172,13 @@ impl Client {
         self.session = response.head.header("mcp-session-id").map(str::to_owned);
         assert!(self.session.is_some(), "no session");
         self.notify("notifications/initialized", &json!({}));
+    }
+
+    /// The same with one more header in every message.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Client {
+        self.more_headers.push((name, value.to_owned()));
+        self
     }
 
     /// Its era.
@@ -273,7 +281,7 @@ impl Client {
             ("content-type", "application/json".to_owned()),
             ("accept", "application/json, text/event-stream".to_owned()),
         ];
-        headers.extend(self.credentials.iter().cloned());
+        headers.extend(self.more_headers.iter().cloned());
         match self.era {
             Era::Legacy => {
                 if let Some(session) = &self.session {

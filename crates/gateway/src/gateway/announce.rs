@@ -13,6 +13,11 @@ use crate::session::Session;
 impl Gateway {
     /// Makes the catalogue anew from what the servers list now, and tells clients what changed.
     pub fn publish(&self) {
+        self.publish_for(&[]);
+    }
+
+    /// The same; clients are told of the lists in `told` in any case.
+    pub(super) fn publish_for(&self, told: &[Kind]) {
         let published = Arc::new(Published::of(&self.fleet.members(), self.settings.naming));
         let before = self.published.swap(Arc::clone(&published));
         for clash in published.catalog.clashes() {
@@ -22,13 +27,13 @@ impl Gateway {
             }
         }
         let changed = published.catalog.changed_from(&before.catalog);
-        if changed.tools {
+        if changed.tools || told.contains(&Kind::Tool) {
             self.announce(Kind::Tool);
         }
-        if changed.prompts {
+        if changed.prompts || told.contains(&Kind::Prompt) {
             self.announce(Kind::Prompt);
         }
-        if changed.resources {
+        if changed.resources || told.contains(&Kind::Resource) {
             self.announce(Kind::Resource);
         }
     }

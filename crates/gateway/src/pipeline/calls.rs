@@ -73,6 +73,10 @@ fn relay(
         }
         Client::Modern { .. } => None,
     };
+    // A legacy server gives no state, so a state that is not ours either was forged.
+    if message.field(Field::RequestState).is_some() && is_legacy(&routed.member) {
+        return Err(ErrorReply::new(Code::InvalidParams, "'requestState' is not one that was given out here"));
+    }
     let call = Call {
         message: message.clone(),
         native: routed.native,
@@ -104,6 +108,10 @@ fn relay(
 
 fn asked(message: &Message) -> Result<Asked, ErrorReply> {
     Asked::of(message).ok_or_else(|| ErrorReply::new(Code::InvalidRequest, "a request must have an 'id'"))
+}
+
+fn is_legacy(member: &Member) -> bool {
+    member.server.status().greeting.is_some_and(|greeting| greeting.era == Era::Legacy)
 }
 
 /// The server that can have tasks, where there is just one.

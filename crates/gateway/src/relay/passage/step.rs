@@ -121,7 +121,8 @@ impl Inner {
 
     /// Puts a question to the client in the way of its era.
     pub(super) fn ask(&mut self, question: Question) {
-        if !asking::can_answer(&self.client, &question) {
+        let caller = self.client.caller();
+        if !asking::can_answer(&caller.envelope.capabilities, question.method, &question.params) {
             self.lacking = self.lacking.or(asking::capability(question.method));
             return asking::refuse(question);
         }
