@@ -172,6 +172,14 @@ impl Inner {
         {
             return self.failed(&failure::lacking(capability), Status::Error);
         }
+        if let Some(closing) = &self.closing
+            && self.asked.method == Method::ResourcesRead
+            && says_not_found(&answer.message)
+        {
+            // In the server's own words it would differ from what is told of a hidden resource.
+            let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().exposed);
+            return self.failed(&reply, Status::Error);
+        }
         self.way.tasks.note(self.way.server.name(), &answer.message);
         let message = output::bounded(answer.message, self.way.max_output_bytes);
         let code = error_code(&message);
@@ -233,6 +241,18 @@ fn status(message: &Message) -> Status {
         Kind::Error => Status::Error,
         _ if message.field(Field::IsError) == Some(b"true") => Status::ToolError,
         _ => Status::Ok,
+    }
+}
+
+/// Whether a server says that it has no such resource: by the legacy code, or by the modern one, which names the URI.
+fn says_not_found(message: &Message) -> bool {
+    match error_code(message) {
+        Some(-32002) => true,
+        Some(-32602) => message
+            .body()
+            .and_then(|error| serde_json::from_slice::<serde_json::Value>(error).ok())
+            .is_some_and(|error| error["data"]["uri"].is_string()),
+        _ => false,
     }
 }
 
