@@ -6,4 +6,6 @@ mod bad_input;
 mod calls;
 mod cells;
 mod doors;
+mod governance;
+mod ledger;
 mod questions;

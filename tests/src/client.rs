@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub use pending::Pending;
 
 use crate::gateway::Gateway;
-use crate::http::{Connection, Response};
+use crate::http::{Connection, Head, Response};
 
 /// The newest revision of the modern era.
 pub const MODERN: &str = "2026-07-28";
@@ -60,6 +60,8 @@ pub struct Client {
 pub struct Exchange {
     /// The status of the response.
     pub status: u16,
+    /// The head of the response.
+    pub head: Head,
     /// What came before the answer.
     pub before: Vec<Value>,
     /// The answer.
@@ -108,6 +110,21 @@ impl Client {
         Client::new(gateway, Era::Modern)
     }
 
+    /// A client that sends these headers with every request, to say who it is.
+    pub fn presenting(gateway: &Gateway, era: Era, credentials: &[(&'static str, &str)]) -> Client {
+        let version = match era {
+            Era::Legacy => LEGACY,
+            Era::Modern => MODERN,
+        };
+        let capabilities = json!({"elicitation": {"form": {}}});
+        let mut client = Client::unconnected(gateway.address(), era, version, capabilities);
+        client.more_headers = credentials.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        if era == Era::Legacy {
+            client.initialize();
+        }
+        client
+    }
+
     /// A client with these capabilities.
     pub fn able(gateway: &Gateway, era: Era, capabilities: Value) -> Client {
         match era {
@@ -128,6 +145,7 @@ impl Client {
         let mut client =
             Client::unconnected(gateway.address(), other.era, &other.version, other.capabilities.clone());
         client.session = other.session.clone();
+        client.more_headers = other.more_headers.clone();
         client.next_id = AtomicU64::new(1_000_000);
         client
     }

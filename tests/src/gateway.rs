@@ -37,11 +37,13 @@ pub struct Setup {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     home: Arc<TempDir>,
+    largest_file: Option<u64>,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { arguments: Vec::new(), environment: Vec::new(), home: Arc::new(TempDir::new().unwrap()) }
+        let home = Arc::new(TempDir::new().unwrap());
+        Setup { arguments: Vec::new(), environment: Vec::new(), home, largest_file: None }
     }
 }
 
@@ -82,6 +84,13 @@ impl Setup {
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Setup {
         self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// With files that may grow to so many blocks only, as on a full disk. The limit can be lifted while it runs.
+    #[must_use]
+    pub fn largest_file(mut self, blocks: u64) -> Setup {
+        self.largest_file = Some(blocks);
         self
     }
 
@@ -131,7 +140,15 @@ impl Setup {
 
     fn command(&self, how: &[&str]) -> Command {
         let home = self.home.path();
-        let mut command = Command::new(binary());
+        let mut command = match self.largest_file {
+            None => Command::new(binary()),
+            Some(blocks) => {
+                let mut shell = Command::new("sh");
+                let limited = format!("trap '' XFSZ; ulimit -S -f {blocks}; exec \"$0\" \"$@\"");
+                shell.arg("-c").arg(limited).arg(binary());
+                shell
+            }
+        };
         command
             .arg("start")
             .args(how)

@@ -59,6 +59,11 @@ impl Head {
             .map(|(_, value)| value.as_str())
     }
 
+    /// The names of all headers, in the order in which they came.
+    pub fn header_names(&self) -> Vec<&str> {
+        self.headers.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
     /// Whether the body is a stream of events.
     pub fn is_event_stream(&self) -> bool {
         self.header("content-type").is_some_and(|media| media.starts_with("text/event-stream"))

@@ -49,7 +49,8 @@ impl Pending {
             let raw = self.next_raw().unwrap_or_else(|| panic!("no answer; before: {before:?}"));
             let message: Value = serde_json::from_str(&raw).unwrap_or_else(|error| panic!("{error}: {raw}"));
             if message.get("method").is_none() {
-                return Exchange { status: self.head().status, before, answer: message, raw };
+                let head = self.head().clone();
+                return Exchange { status: head.status, head, before, answer: message, raw };
             }
             before.push(message);
         }
@@ -65,7 +66,8 @@ impl Pending {
         self.connection.close();
     }
 
-    fn head(&mut self) -> &Head {
+    /// The head of the response.
+    pub fn head(&mut self) -> &Head {
         if self.head.is_none() {
             self.head = Some(self.connection.head().expect("no response"));
         }

@@ -33,7 +33,8 @@ impl Client {
             let raw = pending.next_raw().unwrap_or_else(|| panic!("no answer; before: {before:?}"));
             let message: Value = serde_json::from_str(&raw).unwrap();
             let Some(method) = message["method"].as_str() else {
-                return Exchange { status: pending.status(), before, answer: message, raw };
+                let head = pending.head().clone();
+                return Exchange { status: head.status, head, before, answer: message, raw };
             };
             if message.get("id").is_some() {
                 self.answer(&message, &reply(method, &message["params"]));

@@ -94,7 +94,7 @@ fn relay(
             Cleared::Governed(admitted, closing)
         }
         // Completions are of use only for what can be seen.
-        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client, target) => {
+        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client.principal(), target) => {
             return Err(enforce::refuse::unknown(target.kind, &target.exposed));
         }
         _ => Cleared::Free(call),

@@ -95,8 +95,8 @@ pub(super) struct Inner {
     lacking: Option<&'static str>,
     ready: VecDeque<Piece>,
     rounds: u32,
-    /// How often the client was told that the call goes on.
-    reminders: u32,
+    /// The progress that the client last heard of. It must only grow, whoever tells it.
+    progressed: f64,
     underway: Option<Underway>,
 }
 
@@ -172,7 +172,7 @@ impl Passage {
             lacking: None,
             ready: VecDeque::new(),
             rounds: 0,
-            reminders: 0,
+            progressed: 0.0,
             underway,
         };
         if matches!(inner.stage, Stage::Waiting(_)) {
