@@ -52,6 +52,7 @@ impl Gateway {
     /// Tells the servers which resources are watched still, after clients have left.
     pub fn sweep(&self) {
         self.parked.sweep();
+        self.isolated.sweep(&self.tracker);
         for (server, uris) in self.subscriptions.sweep() {
             if let Some(member) = self.fleet.member(&server) {
                 member.server.subscribe(uris);

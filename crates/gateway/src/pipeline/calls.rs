@@ -85,7 +85,13 @@ fn relay(
         native: routed.native,
         caller: client.caller(),
         parameters: routed.parameters,
-        timeout: None,
+        timeout: routed.target.as_ref().and_then(|target| routed.member.timeout(&target.native)),
+    };
+    let server = if routed.member.desired.isolated {
+        let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
+        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
+    } else {
+        routed.member.server.clone()
     };
     let cleared = match (asked.method, &routed.target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
@@ -100,7 +106,8 @@ fn relay(
         _ => Cleared::Free(call),
     };
     let way = Way {
-        server: routed.member.server.clone(),
+        server,
+        capacity: Arc::clone(&gateway.capacity),
         parked: Arc::clone(&gateway.parked),
         tasks: Arc::clone(&gateway.tasks),
         max_output_bytes: routed.member.desired.max_output_bytes,
