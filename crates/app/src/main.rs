@@ -1,18 +1,33 @@
 //! `toolgate`, the one binary.
 
+mod ask;
 mod cli;
 mod commands;
+mod connection;
+mod control;
+mod failure;
 mod logs;
+mod output;
+mod reload;
 mod startup;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::output::Output;
+
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse_from(cli::seed_spellings(std::env::args_os()));
-    commands::run(cli)
+    let output = Output::here(cli.json);
+    match commands::run(cli.command, &output) {
+        Ok(code) => code,
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit_code()
+        }
+    }
 }

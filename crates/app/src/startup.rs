@@ -39,9 +39,8 @@ pub(crate) enum StartError {
     Seal(#[from] SealError),
 }
 
-/// A gateway as the configuration wants it.
-pub(crate) fn start(config: &Config) -> Result<Arc<Gateway>, StartError> {
-    let state_dir = config.state_dir.clone().or_else(files::usual_state_dir);
+/// A gateway as the configuration wants it, which remembers in `state_dir`, or nothing without one.
+pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<Gateway>, StartError> {
     let key = match &state_dir {
         Some(folder) => key::kept(folder)?,
         None => toolgate_gateway::seal::Seal::new_key()?,
@@ -74,4 +73,14 @@ pub(crate) fn start(config: &Config) -> Result<Arc<Gateway>, StartError> {
     gateway.door.store(Arc::new(Box::new(door)));
     gateway.apply(desired::servers(config));
     Ok(gateway)
+}
+
+/// Puts a new configuration into effect, as far as it can change while the gateway runs. Everything that can fail comes
+/// first, so that a failure changes nothing; the rules come before the servers, so that nothing new is seen without them.
+pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), StartError> {
+    let door = callers::door(config, gateway.settings.state_dir.as_deref())?;
+    gateway.door.store(Arc::new(Box::new(door)));
+    gateway.gate.set_policy(gate::policy(config));
+    gateway.apply(desired::servers(config));
+    Ok(())
 }

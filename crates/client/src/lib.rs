@@ -6,17 +6,23 @@
 //! an updated resource, a new state) is told as [`News`].
 //!
 //! `examples/list_tools.rs` is the whole of it in one page.
+//!
+//! With the feature `manager`, [`Manager`] loads a configuration of any known format, keeps all its servers connected and
+//! offers their tools in a [`ToolRegistry`]: all that an agent needs.
 
 mod backoff;
 mod board;
 pub mod call;
 mod child;
 mod connection;
+pub mod content;
 mod handshake;
 mod hearing;
 mod http;
 mod inflight;
 mod link;
+#[cfg(feature = "manager")]
+pub mod manager;
 pub mod news;
 mod ourselves;
 pub mod outbox;
@@ -24,10 +30,16 @@ mod questions;
 pub mod server;
 pub mod spec;
 pub mod status;
+#[cfg(feature = "manager")]
+pub mod tool_registry;
 
 pub use call::{Answer, Call, CallError, Caller};
+#[cfg(feature = "manager")]
+pub use manager::{Manager, ManagerSettings};
 pub use news::{News, What};
 pub use outbox::{Event, Outbox, Question, Reply};
 pub use server::Server;
 pub use spec::{ServerSpec, Transport};
 pub use status::{Greeting, State, Status};
+#[cfg(feature = "manager")]
+pub use tool_registry::{Definition, ToolError, ToolRegistry};

@@ -4,19 +4,84 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use toolgate_config::{Config, ListenTransport, Loaded};
+use toolgate_config::{Config, ListenTransport, Loaded, Overrides};
 use toolgate_gateway::downstream::{http, stdio};
 use toolgate_gateway::{Gateway, Principal};
 
-use crate::cli::StartArgs;
-use crate::startup::{self, StartError};
-use crate::{logs, startup::files};
+use crate::cli::ConfigArgs;
+use crate::connection;
+use crate::control::{Control, Desk};
+use crate::logs;
+use crate::reload;
+use crate::startup::{self, StartError, files};
+
+const AFTER_HELP: &str = "\
+Examples:
+  toolgate start                                        one client over stdin and stdout
+  toolgate start --transport http --port 8080           many clients on http://127.0.0.1:8080/mcp
+  toolgate start --config mcp.json --config extra.yaml  several files; a later one wins
+  toolgate start --server time=\"uvx mcp-server-time\"    no file at all
+
+The configuration is read again when its files change, on SIGHUP and by `toolgate reload`.";
+
+/// How to serve.
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct StartArgs {
+    /// How clients connect: stdio serves the one that started us, http serves many
+    #[arg(long, value_enum)]
+    transport: Option<TransportArg>,
+    /// Address to listen on
+    #[arg(long)]
+    host: Option<String>,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long)]
+    port: Option<u16>,
+    /// Form of the log: json or text
+    #[arg(long, value_name = "FORM")]
+    log_format: Option<String>,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// How clients connect.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum TransportArg {
+    /// One client over standard input and output
+    Stdio,
+    /// Many clients over HTTP
+    Http,
+}
+
+impl TransportArg {
+    /// The word for it in a configuration.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            TransportArg::Stdio => "stdio",
+            TransportArg::Http => "http",
+        }
+    }
+}
+
+impl StartArgs {
+    fn load(&self) -> Loaded {
+        let overrides = Overrides {
+            transport: self.transport.map(|transport| transport.word().to_owned()),
+            host: self.host.clone(),
+            port: self.port,
+            log_format: self.log_format.clone(),
+            ..self.config.overrides()
+        };
+        files::load(&self.config, overrides)
+    }
+}
 
 /// Serves until told to stop.
 pub(crate) fn run(args: &StartArgs) -> ExitCode {
-    let loaded = files::load(args);
+    let loaded = args.load();
     logs::begin(&loaded.config.log);
     if !files::report(&loaded) {
         return ExitCode::from(2);
@@ -28,7 +93,7 @@ pub(crate) fn run(args: &StartArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let served = runtime.block_on(serve(&loaded));
+    let served = runtime.block_on(serve(args, loaded));
     runtime.shutdown_timeout(Duration::from_millis(100));
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,8 +104,8 @@ pub(crate) fn run(args: &StartArgs) -> ExitCode {
     }
 }
 
-async fn serve(loaded: &Loaded) -> Result<(), StartError> {
-    let config = &loaded.config;
+async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
+    let config = loaded.config.clone();
     match config.listen.transport {
         ListenTransport::Http => {
             // The port first: nothing is started for a gateway that cannot be reached.
@@ -49,17 +114,21 @@ async fn serve(loaded: &Loaded) -> Result<(), StartError> {
                 .await
                 .map_err(|cause| StartError::Listen { address: address.clone(), cause })?;
             let local = listener.local_addr().map_err(|cause| StartError::Listen { address, cause })?;
-            let gateway = startup::start(config)?;
-            summary(config, &format!("http://{local}/mcp"));
+            let listening = format!("http://{local}/mcp");
+            let gateway = startup::start(&config, files::state_dir(&config))?;
+            let control = look_after(&gateway, args, loaded, &listening);
+            summary(&config, &listening);
             let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listener));
             until_told().await;
-            stop(&gateway, config).await;
+            drop(control);
+            stop(&gateway, &config).await;
             // Connections that do not end are closed with the process.
             let _ = tokio::time::timeout(Duration::from_secs(1), serving).await;
         }
         ListenTransport::Stdio => {
-            let gateway = startup::start(config)?;
-            summary(config, "stdio");
+            let gateway = startup::start(&config, files::state_dir(&config))?;
+            let control = look_after(&gateway, args, loaded, "stdio");
+            summary(&config, "stdio");
             let caller = std::env::var("MCP_CLIENT_ID").unwrap_or_else(|_| "stdio-client".into());
             let input = tokio::io::BufReader::new(tokio::io::stdin());
             let principal = Arc::new(Principal::named(&caller));
@@ -72,10 +141,37 @@ async fn serve(loaded: &Loaded) -> Result<(), StartError> {
                     tokio::time::sleep(config.runtime.shutdown_grace).await;
                 } => {}
             }
-            stop(&gateway, config).await;
+            drop(control);
+            stop(&gateway, &config).await;
         }
     }
     Ok(())
+}
+
+/// Begins to follow changes of the configuration and to answer our own commands.
+fn look_after(gateway: &Arc<Gateway>, args: &StartArgs, loaded: Loaded, listening: &str) -> Option<Control> {
+    let state_dir = files::state_dir(&loaded.config);
+    let mut anew = args.clone();
+    // What was found at the start counts: a file that vanishes for a moment must not make us find another, or none.
+    anew.config.config = files::paths(&args.config);
+    let sources = connection::absolute(&anew.config.config);
+    let reloader = reload::begin(gateway, loaded, move || anew.load());
+    let state_dir = state_dir?;
+    let desk = Desk { gateway: Arc::clone(gateway), reloader, listening: listening.to_owned(), sources };
+    match Control::listen(&state_dir, desk) {
+        Ok(Some(control)) => Some(control),
+        Ok(None) => {
+            tracing::info!(
+                state_dir = %state_dir.display(),
+                "another gateway uses this state folder; commands will ask that one"
+            );
+            None
+        }
+        Err(error) => {
+            tracing::warn!(%error, state_dir = %state_dir.display(), "commands cannot ask this gateway");
+            None
+        }
+    }
 }
 
 fn summary(config: &Config, listening: &str) {

@@ -1,77 +1,18 @@
 //! From the servers of a configuration to those that the gateway shall have.
 
-use std::collections::BTreeMap;
-
-use toolgate_client::{ServerSpec, Transport};
-use toolgate_config::{Config, EraChoice, Isolation, Secret, ServerConfig, StartMode};
+use toolgate_client::manager::server_spec;
+use toolgate_config::{Config, Isolation};
 use toolgate_gateway::Desired;
-use toolgate_protocol::Era;
-
-/// How many calls may wait for one place at a server.
-const WAITING_PER_PLACE: usize = 16;
 
 /// All servers that are switched on.
 pub(crate) fn servers(config: &Config) -> Vec<Desired> {
-    config
-        .servers
-        .iter()
-        .filter(|(_, server)| server.enabled)
-        .filter_map(|(name, server)| desired(name, server))
-        .collect()
-}
-
-fn desired(name: &str, server: &ServerConfig) -> Option<Desired> {
-    let spec = ServerSpec {
-        name: name.into(),
-        transport: transport(server)?,
-        era: match server.era {
-            EraChoice::Auto => None,
-            EraChoice::Legacy => Some(Era::Legacy),
-            EraChoice::Modern => Some(Era::Modern),
-        },
-        on_demand: server.start == StartMode::OnDemand,
-        idle_stop: server.idle_stop,
-        call_timeout: server.call_timeout,
-        connect_timeout: server.connect_timeout,
-        max_concurrency: server.max_concurrency,
-        max_waiting: server.max_concurrency.saturating_mul(WAITING_PER_PLACE),
-        max_message_bytes: server.max_message_bytes,
-    };
-    Some(Desired {
-        spec,
-        isolated: server.isolation == Isolation::Client,
-        max_output_bytes: server.max_output_bytes,
-    })
-}
-
-/// Nothing where the record lacks what its transport needs; loading has said so already.
-fn transport(server: &ServerConfig) -> Option<Transport> {
-    match server.transport {
-        toolgate_config::Transport::Stdio => Some(Transport::Stdio {
-            command: server.command.clone()?,
-            args: server.args.clone(),
-            env: exposed(&server.env),
-            cwd: server.cwd.clone(),
-        }),
-        toolgate_config::Transport::Http => {
-            Some(Transport::Http { url: server.url.clone()?, headers: headers(server) })
-        }
-        toolgate_config::Transport::Sse => {
-            Some(Transport::Sse { url: server.url.clone()?, headers: headers(server) })
-        }
-    }
-}
-
-fn headers(server: &ServerConfig) -> BTreeMap<String, String> {
-    let mut headers = exposed(&server.headers);
-    if let Some(credential) = &server.credential
-        && !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
-    {
-        headers.insert("Authorization".into(), format!("Bearer {}", credential.expose()));
-    }
-    headers
-}
-
-fn exposed(secrets: &BTreeMap<String, Secret>) -> BTreeMap<String, String> {
-    secrets.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
+    let enabled = config.servers.iter().filter(|(_, server)| server.enabled);
+    let desired = enabled.filter_map(|(name, server)| {
+        Some(Desired {
+            spec: server_spec(name, server)?,
+            isolated: server.isolation == Isolation::Client,
+            max_output_bytes: server.max_output_bytes,
+        })
+    });
+    desired.collect()
 }

@@ -3,21 +3,41 @@
 use std::path::PathBuf;
 
 use toolgate_config::discover::{self, Search};
-use toolgate_config::{Loaded, Overrides, Request, ServerOverride};
+use toolgate_config::{Config, Loaded, Overrides, Request};
 
-use crate::cli::StartArgs;
+use crate::cli::ConfigArgs;
+use crate::failure::Failure;
 
-/// Loads what the flags name, or what is found in the usual places.
-pub(crate) fn load(args: &StartArgs) -> Loaded {
-    let environment = |name: &str| std::env::var(name).ok();
-    let overrides = overrides(args);
-    let paths = if args.config.is_empty() && overrides.servers.is_empty() {
-        let workspace = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        discover::find(&Search { argument: None, workspace, environment: &environment }).into_iter().collect()
-    } else {
-        args.config.clone()
-    };
-    toolgate_config::load(&Request { paths, overrides, strict: args.strict, environment: &environment })
+/// The files and folders that the flags name, or what is found in the usual places.
+pub(crate) fn paths(args: &ConfigArgs) -> Vec<PathBuf> {
+    if args.is_named() {
+        return args.config.clone();
+    }
+    let workspace = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    discover::find(&Search { argument: None, workspace, environment: &variable }).into_iter().collect()
+}
+
+/// Loads what the flags name, or what is found in the usual places. `overrides` are all flags together.
+pub(crate) fn load(args: &ConfigArgs, overrides: Overrides) -> Loaded {
+    let request = Request { paths: paths(args), overrides, strict: args.strict, environment: &variable };
+    toolgate_config::load(&request)
+}
+
+/// Loads for a command that needs a configuration without problems.
+pub(crate) fn load_sound(args: &ConfigArgs) -> Result<Loaded, Failure> {
+    let loaded = load(args, args.overrides());
+    require_sound(&loaded)?;
+    Ok(loaded)
+}
+
+/// Fails where a configuration has problems, and tells them.
+pub(crate) fn require_sound(loaded: &Loaded) -> Result<(), Failure> {
+    if loaded.problems.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    Err(Failure::invalid(format!("the configuration is not valid\n{}", lines.join("\n")))
+        .help("`toolgate config validate` shows this too, with warnings"))
 }
 
 /// Logs what is wrong and what was left out. False where the configuration should not be used.
@@ -34,28 +54,18 @@ pub(crate) fn report(loaded: &Loaded) -> bool {
     loaded.problems.is_empty()
 }
 
-/// Where state is kept unless the configuration says otherwise.
-pub(crate) fn usual_state_dir() -> Option<PathBuf> {
+/// Where state is kept.
+pub(crate) fn state_dir(config: &Config) -> Option<PathBuf> {
+    config.state_dir.clone().or_else(usual_state_dir)
+}
+
+/// How variables are looked up.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn usual_state_dir() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local").join("state")))?;
     Some(base.join("toolgate"))
-}
-
-fn overrides(args: &StartArgs) -> Overrides {
-    let servers = args
-        .server
-        .iter()
-        .map(|(name, target)| ServerOverride { name: name.clone(), target: target.clone() });
-    Overrides {
-        transport: args.transport.map(|transport| transport.word().to_owned()),
-        host: args.host.clone(),
-        port: args.port,
-        names: args.names.map(|names| names.word().to_owned()),
-        skills_dir: args.skills_dir.clone(),
-        state_dir: args.state_dir.clone(),
-        log_level: args.log_level.clone(),
-        log_format: args.log_format.clone(),
-        servers: servers.collect(),
-        set: args.set.clone(),
-    }
 }

@@ -1,0 +1,226 @@
+//! The way a command reaches a gateway: the one that runs, over its socket, or else one of its own in this process.
+//!
+//! A command that names a configuration wants that one: a running gateway is asked only if it was started from the
+//! same files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+use toolgate_config::{Loaded, StartMode};
+use toolgate_gateway::Gateway;
+use toolgate_gateway::downstream::health;
+
+use crate::ask::{self, ErrorAnswer};
+use crate::cli::ConfigArgs;
+use crate::control::{self, Client, ClientError};
+use crate::failure::{Failure, FailureKind};
+use crate::startup::{self, files};
+use crate::{logs, output::Output};
+
+/// How long servers of our own get to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// More pages than this are a server that never ends its list.
+const MOST_PAGES: usize = 1_000;
+/// The code of what a policy, a budget or a limit refused.
+const DENIED: i64 = -32003;
+/// The codes of what is not there.
+const NOT_THERE: [i64; 3] = [-32001, -32002, -32602];
+
+/// Which gateway is asked.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ConnectionArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Connect to the servers from here, even if a gateway runs
+    #[arg(long)]
+    pub(crate) direct: bool,
+}
+
+/// A gateway that can be asked.
+#[derive(Debug)]
+pub(crate) enum Connection {
+    Running(Client),
+    Own(Arc<Gateway>),
+}
+
+/// Runs `work` with a connection, which is closed in any case.
+pub(crate) fn with_connection<T>(
+    args: &ConnectionArgs,
+    work: impl AsyncFnOnce(&mut Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let loaded = files::load(&args.config, args.config.overrides());
+    logs::begin_quietly(args.config.log_level.as_deref(), &loaded.config.log);
+    block_on(async {
+        let mut connection = Connection::open(args, &loaded).await?;
+        let done = work(&mut connection).await;
+        connection.close().await;
+        done
+    })
+}
+
+/// Runs a future to its end.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::failed(format!("the runtime could not be started: {error}")))?;
+    let done = runtime.block_on(future);
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    done
+}
+
+/// The gateway that runs with this configuration, and its status.
+pub(crate) async fn running(args: &ConfigArgs, loaded: &Loaded) -> Option<(Client, Value)> {
+    let state_dir = files::state_dir(&loaded.config)?;
+    let (client, status) = Client::connect(&control::socket_path(&state_dir)).await?;
+    let same = !args.is_named() || args.server.is_empty() && has_sources(&status, &absolute(&args.config));
+    same.then_some((client, status))
+}
+
+/// Paths as they are told apart: absolute, as far as they exist.
+pub(crate) fn absolute(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let absolute = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    paths.iter().map(absolute).collect()
+}
+
+fn has_sources(status: &Value, wanted: &[PathBuf]) -> bool {
+    let sources = status.get("sources").and_then(Value::as_array).into_iter().flatten();
+    sources.filter_map(Value::as_str).map(Path::new).eq(wanted.iter().map(PathBuf::as_path))
+}
+
+impl Connection {
+    /// Connects as the flags want it.
+    pub(crate) async fn open(args: &ConnectionArgs, loaded: &Loaded) -> Result<Self, Failure> {
+        if !args.direct
+            && let Some((client, _)) = running(&args.config, loaded).await
+        {
+            // It runs with what it loaded last, whatever the files say by now.
+            return Ok(Connection::Running(client));
+        }
+        files::require_sound(loaded)?;
+        if loaded.config.servers.is_empty() {
+            return Err(Failure::not_found("there is no server to ask").help(
+                "name a configuration with --config, or write one with `toolgate init` or `toolgate import`",
+            ));
+        }
+        Self::own(loaded)
+    }
+
+    /// A gateway in this process. It remembers nothing and starts every server at once, so what it lists is what the
+    /// servers list now. What is called through it is recorded all the same.
+    pub(crate) fn own(loaded: &Loaded) -> Result<Self, Failure> {
+        let mut config = loaded.config.clone();
+        config.servers.values_mut().for_each(|server| server.start = StartMode::Eager);
+        config.ledger.dir =
+            config.ledger.dir.or_else(|| Some(files::state_dir(&loaded.config)?.join("ledger")));
+        let gateway = startup::start(&config, None).map_err(|error| Failure::failed(error.to_string()))?;
+        Ok(Connection::Own(gateway))
+    }
+
+    /// The result of an MCP request.
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+        let result = match self {
+            Connection::Running(client) => client.ask(method, params).await.map_err(client_failure)?,
+            Connection::Own(gateway) => ask::ask(gateway, method, params).await.map_err(answer_failure)?,
+        };
+        if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
+            return Err(Failure::failed("the server wants to ask a person, which this command cannot do")
+                .help("use a client that answers questions"));
+        }
+        Ok(result)
+    }
+
+    /// All of a list, page by page: the array `key` of each result of `method`.
+    pub(crate) async fn list(&mut self, method: &str, key: &str) -> Result<Vec<Value>, Failure> {
+        let mut all = Vec::new();
+        let mut params = json!({});
+        for _ in 0..MOST_PAGES {
+            let mut page = self.request(method, params).await?;
+            if let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) {
+                all.extend(items);
+            }
+            match page.get("nextCursor").and_then(Value::as_str) {
+                Some(cursor) => params = json!({"cursor": cursor}),
+                None => return Ok(all),
+            }
+        }
+        Err(Failure::failed(format!("{method} has more than {MOST_PAGES} pages")))
+    }
+
+    /// How everything is.
+    pub(crate) async fn status(&mut self) -> Result<Value, Failure> {
+        match self {
+            Connection::Running(client) => client.status().await.map_err(client_failure),
+            Connection::Own(gateway) => {
+                gateway.fleet.settle(gateway.settings.start_patience).await;
+                Ok(health::report(gateway))
+            }
+        }
+    }
+
+    /// Says which servers are down, so that nobody wonders what is missing from a list.
+    pub(crate) async fn note_missing(&mut self, output: &Output) -> Result<(), Failure> {
+        let status = self.status().await?;
+        for server in status.get("servers").and_then(Value::as_array).into_iter().flatten() {
+            let text = |key| server.get(key).and_then(Value::as_str).unwrap_or_default();
+            if text("state") == "down" {
+                output.note(&format!("note: server '{}' is down: {}", text("name"), text("cause")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends servers of our own.
+    pub(crate) async fn close(self) {
+        if let Connection::Own(gateway) = self {
+            gateway.stop(PATIENCE).await;
+        }
+    }
+}
+
+/// What an error of a running gateway means for a command.
+pub(crate) fn client_failure(error: ClientError) -> Failure {
+    match error {
+        ClientError::Answer(answer) => answer_failure(answer),
+        ClientError::Gone(_) => Failure::not_found(error.to_string()),
+    }
+}
+
+fn answer_failure(answer: ErrorAnswer) -> Failure {
+    let kind = match answer.code {
+        DENIED => FailureKind::Refused,
+        code if NOT_THERE.contains(&code) => FailureKind::NotFound,
+        _ => FailureKind::Failed,
+    };
+    Failure::new(kind, answer.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_gateway_must_have_the_files_that_are_named() {
+        let status = json!({"sources": ["/a/toolgate.yaml", "/b"]});
+        let check = |wanted: &[&str], expected: bool| {
+            let wanted: Vec<PathBuf> = wanted.iter().map(PathBuf::from).collect();
+            assert_eq!(has_sources(&status, &wanted), expected, "{wanted:?}");
+        };
+        check(&["/a/toolgate.yaml", "/b"], true);
+        check(&["/a/toolgate.yaml"], false);
+        check(&["/b", "/a/toolgate.yaml"], false);
+    }
+
+    #[test]
+    fn codes_become_kinds_of_failure() {
+        let check = |code, expected| {
+            let answer = ErrorAnswer { code, message: String::new(), data: Value::Null };
+            assert_eq!(answer_failure(answer).kind, expected, "{code}");
+        };
+        check(-32003, FailureKind::Refused);
+        check(-32602, FailureKind::NotFound);
+        check(-32005, FailureKind::Failed);
+    }
+}

@@ -1,0 +1,192 @@
+//! Live change: load all, validate all, then put it into effect, or change nothing and say why.
+//!
+//! One task owns the configuration that is in effect. It is woken by the files, by SIGHUP and by `toolgate reload`, and
+//! loads one time after the other, so that two changes at once cannot overtake each other.
+
+mod watch;
+
+use std::sync::Arc;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use toolgate_config::diff::{self, Difference};
+use toolgate_config::{Config, Loaded};
+use toolgate_gateway::Gateway;
+
+use crate::{logs, startup};
+use watch::Watch;
+
+/// How many commands may wait for a reload.
+const WAITING: usize = 8;
+/// Settings that the gateway reads once, besides those that the difference names itself.
+const READ_ONCE: [&str; 4] = ["names", "listen", "runtime.max_sessions", "skills"];
+
+/// Loads the configuration anew, from where it was loaded at the start.
+type Load = Arc<dyn Fn() -> Loaded + Send + Sync>;
+
+/// Why a reload changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotReloaded {
+    #[error("the configuration is not valid, so nothing was changed: {0}")]
+    Invalid(String),
+    #[error("the gateway is stopping")]
+    Stopping,
+}
+
+/// What changed.
+type Outcome = Result<Difference, NotReloaded>;
+
+/// Asks for reloads.
+#[derive(Debug, Clone)]
+pub(crate) struct Reloader {
+    wishes: mpsc::Sender<Wish>,
+}
+
+/// Somebody who waits for a reload.
+#[derive(Debug)]
+struct Wish {
+    /// Only what would change is wanted.
+    dry_run: bool,
+    answer: oneshot::Sender<Outcome>,
+}
+
+impl Reloader {
+    /// Reloads and says what changed, or only says what would change.
+    pub(crate) async fn reload(&self, dry_run: bool) -> Outcome {
+        let (answer, answered) = oneshot::channel();
+        self.wishes.send(Wish { dry_run, answer }).await.map_err(|_| NotReloaded::Stopping)?;
+        answered.await.map_err(|_| NotReloaded::Stopping)?
+    }
+}
+
+/// Begins to keep a gateway as its configuration wants it. The task ends with the gateway.
+pub(crate) fn begin(
+    gateway: &Arc<Gateway>,
+    loaded: Loaded,
+    load: impl Fn() -> Loaded + Send + Sync + 'static,
+) -> Reloader {
+    let (wishes, wished) = mpsc::channel(WAITING);
+    let keeper = Keeper {
+        gateway: Arc::clone(gateway),
+        load: Arc::new(load),
+        watch: Watch::over(&loaded.files, loaded.config.runtime.auto_reload),
+        current: loaded.config,
+    };
+    gateway.tracker.spawn(keeper.run(wished));
+    Reloader { wishes }
+}
+
+/// The one that owns the configuration in effect.
+struct Keeper {
+    gateway: Arc<Gateway>,
+    load: Load,
+    watch: Watch,
+    current: Config,
+}
+
+impl Keeper {
+    async fn run(mut self, mut wished: mpsc::Receiver<Wish>) {
+        let mut hangup = signal(SignalKind::hangup())
+            .inspect_err(|error| tracing::warn!(%error, "SIGHUP cannot be heard"))
+            .ok();
+        let stopping = self.gateway.stopping.clone();
+        loop {
+            let hung_up = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let wish = tokio::select! {
+                () = stopping.cancelled() => return,
+                () = self.watch.changed() => None,
+                _ = hung_up => None,
+                Some(wish) = wished.recv() => Some(wish),
+            };
+            match wish {
+                None => drop(self.reload().await),
+                // A command that was ended meanwhile needs no answer.
+                Some(Wish { dry_run: false, answer }) => drop(answer.send(self.reload().await)),
+                Some(Wish { dry_run: true, answer }) => {
+                    let outcome = self.load().await.and_then(|loaded| self.compared(&loaded));
+                    drop(answer.send(outcome));
+                }
+            }
+        }
+    }
+
+    async fn reload(&mut self) -> Outcome {
+        self.watch.note();
+        let outcome = self.load().await.and_then(|loaded| self.put_into_effect(loaded));
+        match &outcome {
+            Ok(difference) => {
+                self.gateway.reload_problem.store(None);
+                tell(difference);
+            }
+            Err(error) => {
+                tracing::error!(problem = %error, "the configuration was not reloaded");
+                self.gateway.reload_problem.store(Some(Arc::new(error.to_string())));
+            }
+        }
+        outcome
+    }
+
+    async fn load(&self) -> Result<Loaded, NotReloaded> {
+        let load = Arc::clone(&self.load);
+        // Files, and sometimes the keyring: not on the threads that serve.
+        let loaded = tokio::task::spawn_blocking(move || load()).await;
+        loaded.map_err(|error| NotReloaded::Invalid(error.to_string()))
+    }
+
+    /// What a configuration changes; an error where it is not valid.
+    fn compared(&self, loaded: &Loaded) -> Outcome {
+        if !loaded.problems.is_empty() {
+            let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+            return Err(NotReloaded::Invalid(problems.join("; ")));
+        }
+        let mut difference = diff::difference(&self.current, &loaded.config);
+        let (once, at_once): (Vec<_>, Vec<_>) =
+            difference.settings.into_iter().partition(|path| is_read_once(path));
+        difference.settings = at_once;
+        difference.needs_restart.extend(once);
+        Ok(difference)
+    }
+
+    fn put_into_effect(&mut self, loaded: Loaded) -> Outcome {
+        // What was read is watched even if it was bad, so that putting it right is noticed.
+        self.watch.look_at(&loaded.files);
+        startup::files::report(&loaded);
+        let difference = self.compared(&loaded)?;
+        startup::apply(&self.gateway, &loaded.config)
+            .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
+        logs::set_level(loaded.config.log.level);
+        self.current = loaded.config;
+        Ok(difference)
+    }
+}
+
+fn is_read_once(path: &str) -> bool {
+    READ_ONCE.iter().any(|setting| {
+        path.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
+fn tell(difference: &Difference) {
+    if difference.is_empty() {
+        tracing::info!("the configuration was read again; nothing has changed");
+        return;
+    }
+    tracing::info!(
+        added = ?difference.added,
+        removed = ?difference.removed,
+        changed = ?difference.changed.keys(),
+        settings = ?difference.settings,
+        "the configuration was reloaded"
+    );
+    if !difference.needs_restart.is_empty() {
+        tracing::warn!(settings = ?difference.needs_restart, "these settings change with the next start");
+    }
+}
+
+#[cfg(test)]
+mod tests;

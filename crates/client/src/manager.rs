@@ -1,0 +1,205 @@
+//! All servers of a configuration, connected at once, each on its own: one that fails takes nothing from the others.
+//!
+//! Every server has a task that follows its news and lists its tools when it is ready or says that they changed. What is
+//! listed is merged into a new [`ToolRegistry`], which takes the place of the old one; an agent that holds an old one
+//! can go on with it.
+
+mod follow;
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
+use toolgate_config::diff::{self, Difference};
+use toolgate_config::discover::{self, Search};
+use toolgate_config::{Config, Loaded, Overrides, Problem, Request};
+
+use crate::server::Server;
+use crate::spec::ServerSpec;
+use crate::status::State;
+use crate::tool_registry::ToolRegistry;
+use follow::Board;
+
+pub use record::server_spec;
+
+/// How many pieces of news of one server may wait.
+const NEWS: usize = 64;
+
+/// What a manager shall do.
+#[derive(Clone, Debug)]
+pub struct ManagerSettings {
+    /// Files or folders, in any known format; a later one wins over an earlier one.
+    pub paths: Vec<PathBuf>,
+    /// Names that the agent's own tools have. A server's tool of such a name is left out with a warning.
+    pub reserved: BTreeSet<String>,
+    /// A longer result is cut.
+    pub max_result_chars: usize,
+    /// How long servers may take to connect before the agent goes on without them, and to stop.
+    pub patience: Duration,
+}
+
+impl Default for ManagerSettings {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            reserved: BTreeSet::new(),
+            max_result_chars: 5_000,
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+impl ManagerSettings {
+    /// With the configuration that is found: by variable, argument, workspace and home directory, in that order. None
+    /// found is no failure.
+    pub fn found(argument: Option<&Path>, workspace: &Path) -> Self {
+        let environment = |name: &str| std::env::var(name).ok();
+        let argument = argument.map(Path::to_path_buf);
+        let search = Search { argument, workspace: workspace.to_path_buf(), environment: &environment };
+        Self { paths: discover::find(&search).into_iter().collect(), ..Self::default() }
+    }
+}
+
+/// How a server is.
+#[derive(Clone, Debug)]
+pub struct ServerHealth {
+    pub name: Arc<str>,
+    pub state: State,
+    /// Why it is in this state, where it is not simply ready.
+    pub cause: Option<String>,
+    /// How many tools it listed.
+    pub tools: usize,
+}
+
+/// All servers of a configuration.
+#[derive(Debug)]
+pub struct Manager {
+    settings: ManagerSettings,
+    board: Arc<Board>,
+    current: Mutex<Current>,
+}
+
+/// What is in effect.
+#[derive(Debug, Default)]
+struct Current {
+    config: Config,
+    members: BTreeMap<String, Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    spec: ServerSpec,
+    server: Server,
+    following: JoinHandle<()>,
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+impl Manager {
+    /// Loads the configuration and connects all servers in parallel; returns when each is ready or has failed. A
+    /// configuration that is not valid is logged, and gives a manager without servers.
+    pub async fn connect(settings: ManagerSettings) -> Manager {
+        let board = Arc::new(Board::new(settings.reserved.clone(), settings.max_result_chars));
+        let manager = Manager { settings, board, current: Mutex::default() };
+        if let Err(problems) = manager.reload().await {
+            for problem in problems {
+                tracing::error!(%problem, "the configuration is not valid, so there are no servers");
+            }
+        }
+        manager
+    }
+
+    /// The tools as they are now. Ask again to see changes.
+    pub fn registry(&self) -> Arc<ToolRegistry> {
+        self.board.registry()
+    }
+
+    /// Loads the configuration again. Only servers whose record changed are reconnected; where anything is wrong, nothing
+    /// changes.
+    pub async fn reload(&self) -> Result<Difference, Vec<Problem>> {
+        let loaded = load(&self.settings.paths);
+        if !loaded.problems.is_empty() {
+            return Err(loaded.problems);
+        }
+        for warning in &loaded.warnings {
+            tracing::warn!(%warning, "configuration");
+        }
+        let mut current = self.current.lock().await;
+        let difference = diff::difference(&current.config, &loaded.config);
+        let retired = self.replace_members(&mut current, &loaded.config);
+        current.config = loaded.config;
+        self.board.keep_only(current.members.keys());
+        drop(current);
+        stop_all(retired, self.settings.patience).await;
+        self.board.settled(self.settings.patience).await;
+        Ok(difference)
+    }
+
+    /// How each server is.
+    pub async fn health(&self) -> Vec<ServerHealth> {
+        let current = self.current.lock().await;
+        let members = current.members.values().map(|member| {
+            let status = member.server.status();
+            let name = Arc::clone(member.server.name());
+            let tools = self.board.listed(&name);
+            ServerHealth { name, state: status.state, cause: status.cause, tools }
+        });
+        members.collect()
+    }
+
+    /// Stops all servers: calls under way get the time that the settings say.
+    pub async fn shutdown(self) {
+        let members = std::mem::take(&mut self.current.lock().await.members);
+        stop_all(members.into_values().collect(), self.settings.patience).await;
+    }
+
+    /// Makes the members those of the configuration, and gives those that are not wanted any more.
+    fn replace_members(&self, current: &mut Current, config: &Config) -> Vec<Member> {
+        let mut before = std::mem::take(&mut current.members);
+        for (name, record) in config.servers.iter().filter(|(_, record)| record.enabled) {
+            let Some(spec) = server_spec(name, record) else { continue };
+            let member = match before.remove(name) {
+                Some(member) if member.spec == spec => member,
+                changed => {
+                    before.extend(changed.map(|member| (name.clone(), member)));
+                    self.begin(spec)
+                }
+            };
+            current.members.insert(name.clone(), member);
+        }
+        before.into_values().collect()
+    }
+
+    fn begin(&self, spec: ServerSpec) -> Member {
+        let (sender, news) = mpsc::channel(NEWS);
+        let server = Server::start(spec.clone(), sender);
+        let generation = self.board.expect(&server);
+        let board = Arc::clone(&self.board);
+        let following = tokio::spawn(follow::follow(server.clone(), generation, news, board));
+        Member { spec, server, following }
+    }
+}
+
+fn load(paths: &[PathBuf]) -> Loaded {
+    toolgate_config::load(&Request {
+        paths: paths.to_vec(),
+        overrides: Overrides::default(),
+        strict: false,
+        environment: &|name| std::env::var(name).ok(),
+    })
+}
+
+async fn stop_all(members: Vec<Member>, patience: Duration) {
+    futures_util::future::join_all(members.iter().map(|member| member.server.stop(patience))).await;
+}
+
+#[cfg(test)]
+mod tests;

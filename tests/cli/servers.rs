@@ -1,0 +1,322 @@
+//! `toolgate servers …`
+
+use snapbox::{assert_data_eq, str};
+
+use crate::scene::{PLAIN_SERVER, Scene};
+
+const COMMENTED: &str = "# ours\nlisten: {port: 8080} # the port\n\nservers:\n  # the first\n  time:\n    command: uvx\n    args: [mcp-server-time]\n";
+
+#[test]
+fn servers_are_listed_without_a_gateway_too() {
+    let off = "  off: {command: x, enabled: false}\n  poor: {command: y, env_from: [NOT_SET]}\n";
+    let scene = Scene::with(&[("toolgate.yaml", &format!("{COMMENTED}{off}"))]);
+    scene.check(
+        &["servers", "list"],
+        0,
+        str![[r#"
+off	off	stdio	-	x	-
+time	unknown	stdio	-	uvx mcp-server-time	-
+poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
+
+"#]],
+        str![],
+    );
+    scene.check(
+        &["servers", "list", "--json"],
+        0,
+        str![[r#"
+{
+  "gateway": false,
+  "servers": [
+    {
+      "name": "off",
+      "transport": "stdio",
+      "target": "x",
+      "state": "off",
+      "cause": null,
+      "version": null,
+      "tools": null,
+      "prompts": null,
+      "resources": null
+    },
+    {
+      "name": "time",
+      "transport": "stdio",
+      "target": "uvx mcp-server-time",
+      "state": "unknown",
+      "cause": null,
+      "version": null,
+      "tools": null,
+      "prompts": null,
+      "resources": null
+    },
+    {
+      "name": "poor",
+      "transport": null,
+      "target": null,
+      "state": "disabled",
+      "cause": "the variable NOT_SET is not set (named in env_from)",
+      "version": null,
+      "tools": null,
+      "prompts": null,
+      "resources": null
+    }
+  ]
+}
+
+"#]],
+        str![],
+    );
+}
+
+#[test]
+fn well_known_servers_are_listed() {
+    let output = Scene::with(&[]).run(&["servers", "list", "--known"]).code(0).stderr_eq(str![]);
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(text.contains("github\tGITHUB_TOKEN\t"), "{text}");
+    assert!(text.contains("filesystem\tFOLDER…\t"), "{text}");
+}
+
+#[test]
+fn a_server_is_added_and_removed_and_comments_stay() {
+    let scene = Scene::with(&[("toolgate.yaml", COMMENTED)]);
+    scene.check(
+        &["servers", "add", "github"],
+        0,
+        str![[r#"
+added github to [FOLDER]/toolgate.yaml
+
+"#]],
+        str![[r#"
+note: set GITHUB_TOKEN before the gateway starts; you get it from https://github.com/settings/tokens
+
+"#]],
+    );
+    scene.check(
+        &["servers", "add", "files", "--known", "filesystem", "/data"],
+        0,
+        str![[r#"
+added files to [FOLDER]/toolgate.yaml
+
+"#]],
+        str![],
+    );
+    let line = [
+        "servers",
+        "add",
+        "mine",
+        "--env",
+        "A=b",
+        "--env-from",
+        "TOKEN",
+        "--json",
+        "--",
+        "node",
+        "server.js",
+        "-v",
+    ];
+    scene.check(
+        &line,
+        0,
+        str![[r#"
+{
+  "file": "[FOLDER]/toolgate.yaml",
+  "added": "mine",
+  "server": {
+    "command": "node",
+    "args": [
+      "server.js",
+      "-v"
+    ],
+    "env": {
+      "A": "b"
+    },
+    "env_from": [
+      "TOKEN"
+    ]
+  },
+  "missing_variables": []
+}
+
+"#]],
+        str![],
+    );
+    let line = [
+        "servers",
+        "add",
+        "docs",
+        "--url",
+        "https://example.com/sse",
+        "--transport",
+        "sse",
+        "--header",
+        "X=${Y}",
+    ];
+    scene.check(
+        &line,
+        0,
+        str![[r#"
+added docs to [FOLDER]/toolgate.yaml
+
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r##"
+# ours
+listen: {port: 8080} # the port
+
+servers:
+  # the first
+  time:
+    command: uvx
+    args: [mcp-server-time]
+  github:
+    url: https://api.githubcopilot.com/mcp/
+    headers:
+      Authorization: Bearer ${GITHUB_TOKEN}
+  files:
+    command: npx
+    args: ["-y", "@modelcontextprotocol/server-filesystem", /data]
+  mine:
+    command: node
+    args: [server.js, "-v"]
+    env:
+      A: b
+    env_from: [TOKEN]
+  docs:
+    url: https://example.com/sse
+    transport: sse
+    headers:
+      X: ${Y}
+
+"##]]
+    );
+    for name in ["github", "files", "mine", "docs"] {
+        scene.run(&["servers", "remove", name]).code(0).stderr_eq(str![]);
+    }
+    assert_eq!(scene.read("toolgate.yaml"), COMMENTED);
+}
+
+#[test]
+fn the_first_server_makes_the_file() {
+    let scene = Scene::with(&[]);
+    scene.check(
+        &["servers", "add", "time"],
+        0,
+        str![[r#"
+added time to toolgate.yaml
+
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r#"
+servers:
+  time:
+    command: uvx
+    args: [mcp-server-time]
+
+"#]]
+    );
+}
+
+#[test]
+fn what_cannot_be_added_or_removed_is_told() {
+    let scene = Scene::with(&[("toolgate.yaml", COMMENTED), ("mcp.json", "{\"mcpServers\": {}}")]);
+    scene.check(
+        &["servers", "add", "time"],
+        1,
+        str![],
+        str![[r#"
+error: [FOLDER]/toolgate.yaml: there is a server `time` already; remove it first, or choose another name
+
+"#]],
+    );
+    scene.check(&["servers", "add", "githup"], 3, str![], str![[r#"
+error: no well-known server is called githup
+help: did you mean github? give its --url, or the command that starts it after '--'; `toolgate servers list --known` lists the known ones
+
+"#]]);
+    scene.check(
+        &["servers", "add", "filesystem"],
+        2,
+        str![],
+        str![[r#"
+error: filesystem needs arguments: FOLDER…
+help: toolgate servers add filesystem FOLDER…
+
+"#]],
+    );
+    scene.run(&["servers", "add", "x", "--url", "http://a/", "--", "b"]).code(2).stdout_eq(str![]);
+    scene.check(
+        &["servers", "add", "time", "--config", "mcp.json"],
+        2,
+        str![],
+        str![[r#"
+error: mcp.json is not a native YAML file, and only those are changed
+help: `toolgate import --from mcp.json` makes one of it; --config names another
+
+"#]],
+    );
+    scene.check(
+        &["servers", "remove", "none"],
+        3,
+        str![],
+        str![[r#"
+error: [FOLDER]/toolgate.yaml: there is no server `none` in this file
+help: `toolgate servers list` lists the servers
+
+"#]],
+    );
+    scene.check(
+        &["servers", "remove", "none", "--json"],
+        3,
+        str![],
+        str![[r#"
+{
+  "error": {
+    "code": "not_found",
+    "message": "[FOLDER]/toolgate.yaml: there is no server `none` in this file",
+    "help": "`toolgate servers list` lists the servers"
+  }
+}
+
+"#]],
+    );
+    assert_eq!(scene.read("toolgate.yaml"), COMMENTED);
+}
+
+#[test]
+fn servers_are_tested_by_connecting() {
+    let servers = format!(
+        "servers:\n  old: {{command: {PLAIN_SERVER}, args: [legacy]}}\n  new: {{command: {PLAIN_SERVER}, args: [modern]}}\n  bad: {{command: {PLAIN_SERVER}, args: [dies]}}\n"
+    );
+    let scene = Scene::with(&[("toolgate.yaml", &servers)]);
+    scene.check(
+        &["servers", "test", "old", "new"],
+        0,
+        str![[r#"
+new	ready	stdio	2	[SERVER] modern	-
+old	ready	stdio	2	[SERVER] legacy	-
+
+"#]],
+        str![],
+    );
+    scene.check(&["servers", "test", "bad"], 3, str![[r#"
+bad	down	stdio	0	[SERVER] dies	the process exited with status 7; the end of its stderr: plain_server: the licence has run out
+
+"#]], str![]);
+    scene.check(
+        &["servers", "test", "none"],
+        3,
+        str![],
+        str![[r#"
+error: there is no server 'none'
+help: `toolgate servers list` lists the servers
+
+"#]],
+    );
+}
