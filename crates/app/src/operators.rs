@@ -13,7 +13,7 @@ use toolgate_client::fetch::{Fetch, fetch};
 use toolgate_config::Secret;
 
 use crate::cli::ConfigArgs;
-use crate::connection::{self, Connection, block_on, client_failure};
+use crate::connection::{self, Connection, Purpose, block_on, client_failure};
 use crate::failure::{Failure, FailureKind};
 use crate::logs;
 use crate::startup::files;
@@ -91,7 +91,8 @@ pub(crate) fn ask(
             ));
         }
         files::require_sound(&loaded)?;
-        let connection = Connection::own(&loaded)?;
+        // The counters are in the ledger, so it is opened as for a call.
+        let connection = Connection::own(&loaded, Purpose::Use)?;
         let answer = in_this_process(&connection, question).await;
         connection.close().await;
         Ok(answer)
