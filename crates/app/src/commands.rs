@@ -1,13 +1,18 @@
 //! The commands, one file each; a folder for a command that has commands of its own.
 
+mod approvals;
 mod arguments;
 mod completions;
 mod config;
 mod doctor;
+mod explain;
 mod import;
 mod init;
+mod keys;
+mod ledger;
 mod man;
 mod prompts;
+mod quotas;
 mod reload;
 mod resources;
 mod servers;
@@ -41,6 +46,19 @@ pub(crate) enum Command {
     /// Look at prompts and get them
     #[command(subcommand)]
     Prompts(prompts::PromptsCommand),
+    /// Make, list and revoke API keys of callers
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
+    /// Look at the record of calls
+    #[command(subcommand)]
+    Ledger(ledger::LedgerCommand),
+    /// Decide about calls that wait for an operator
+    #[command(subcommand)]
+    Approvals(approvals::ApprovalsCommand),
+    /// Say why a call of a client would or would not happen
+    Explain(explain::ExplainArgs),
+    /// Show what is left of a client's budgets and limits
+    Quotas(quotas::QuotasArgs),
     /// Take over the servers of another program
     Import(import::ImportArgs),
     /// Make the running gateway read its configuration again
@@ -64,6 +82,11 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<ExitCode, Failure
         Command::Tools(command) => tools::run(&command, output),
         Command::Resources(command) => resources::run(&command, output),
         Command::Prompts(command) => prompts::run(&command, output),
+        Command::Keys(command) => keys::run(&command, output),
+        Command::Ledger(command) => ledger::run(&command, output),
+        Command::Approvals(command) => approvals::run(&command, output),
+        Command::Explain(args) => explain::run(&args, output),
+        Command::Quotas(args) => quotas::run(&args, output),
         Command::Import(args) => import::run(&args, output),
         Command::Reload(args) => reload::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
+use toolgate_admin::Operations;
 use toolgate_gateway::Gateway;
 use toolgate_gateway::downstream::health;
 
@@ -48,6 +49,7 @@ pub(crate) struct Control {
 pub(crate) struct Desk {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) reloader: Reloader,
+    pub(crate) operations: Operations,
     /// Where clients connect.
     pub(crate) listening: String,
     /// The files and folders of the configuration.
@@ -136,6 +138,13 @@ async fn answer(request: Request, desk: &Desk) -> Response {
             Ok(result) => Response::Ok(result),
             Err(error) => Response::Error(error),
         },
+        Request::Operate { method, target, body } => {
+            let Ok(method) = method.parse() else {
+                return Response::failed(format!("{method} is no method"));
+            };
+            let answer = desk.operations.answer(&method, &target, body.to_string().as_bytes()).await;
+            Response::Ok(json!([answer.status.as_u16(), answer.body]))
+        }
         Request::Reload { dry_run } => match desk.reloader.reload(dry_run).await {
             Ok(difference) => match serde_json::to_value(difference) {
                 Ok(difference) => Response::Ok(difference),

@@ -8,6 +8,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt, reload};
 
+use crate::alerts;
+
 /// The level of the log of this process, so that a reload can change it.
 static LEVEL: OnceLock<reload::Handle<LevelFilter, Registry>> = OnceLock::new();
 
@@ -20,7 +22,7 @@ pub(crate) fn begin(config: &LogConfig) {
         LogFormat::Text => lines.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).boxed(),
     };
     // A second call, in a test, leaves the first one in place.
-    if tracing_subscriber::registry().with(level).with(lines).try_init().is_ok() {
+    if tracing_subscriber::registry().with(level).with(lines).with(alerts::layer()).try_init().is_ok() {
         let _ = LEVEL.set(handle);
     }
 }

@@ -1,5 +1,6 @@
 //! `toolgate`, the one binary.
 
+mod alerts;
 mod ask;
 mod cli;
 mod commands;
@@ -7,6 +8,7 @@ mod connection;
 mod control;
 mod failure;
 mod logs;
+mod operators;
 mod output;
 mod reload;
 mod startup;

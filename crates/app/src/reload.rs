@@ -19,7 +19,7 @@ use watch::Watch;
 /// How many commands may wait for a reload.
 const WAITING: usize = 8;
 /// Settings that the gateway reads once, besides those that the difference names itself.
-const READ_ONCE: [&str; 4] = ["names", "listen", "runtime.max_sessions", "skills"];
+const READ_ONCE: [&str; 5] = ["names", "listen", "runtime.max_sessions", "skills", "ledger.alert_webhook"];
 
 /// Loads the configuration anew, from where it was loaded at the start.
 type Load = Arc<dyn Fn() -> Loaded + Send + Sync>;

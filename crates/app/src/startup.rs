@@ -1,8 +1,10 @@
 //! From a configuration to a running gateway.
 
+pub(crate) mod admin;
 pub(crate) mod callers;
 pub(crate) mod desired;
 pub(crate) mod files;
+mod fresh_keys;
 pub(crate) mod gate;
 pub(crate) mod key;
 pub(crate) mod rules;
@@ -25,10 +27,14 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) enum StartError {
     #[error("cannot listen on {address}: {cause}; choose another with --port or listen.port")]
     Listen { address: String, cause: std::io::Error },
+    #[error("cannot listen on {address} for operators: {cause}; choose another with admin.listen")]
+    AdminListen { address: String, cause: std::io::Error },
     #[error("the key of sessions in {} cannot be used: {cause}", path.display())]
     Key { path: PathBuf, cause: std::io::Error },
     #[error("the keys of token issuers in {} cannot be used: {cause}", path.display())]
     Jwks { path: PathBuf, cause: String },
+    #[error("the operators' token is not there: {0}")]
+    Token(String),
     #[error(transparent)]
     Keys(#[from] toolgate_identity::KeyFileError),
     #[error(transparent)]
@@ -50,7 +56,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         || listen.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     let origins = listen.allowed_origins.iter().chain(&listen.cors.allowed_origins).cloned().collect();
     let gate = gate::open(config, state_dir.as_deref())?;
-    let door = callers::door(config, state_dir.as_deref())?;
+    let authenticator = callers::authenticator(config, state_dir.as_deref())?;
     let settings = Settings {
         origins: Origins {
             loopback_only: loopback || !listen.allowed_hosts.is_empty(),
@@ -64,13 +70,14 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         },
         max_body_bytes: listen.max_body_bytes,
         max_sessions: config.runtime.max_sessions,
+        max_concurrency: config.runtime.max_concurrency,
         progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
         state_dir,
         key,
     };
     let gateway = Gateway::start(settings, gate)?;
-    gateway.door.store(Arc::new(Box::new(door)));
+    gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
     gateway.apply(desired::servers(config));
     Ok(gateway)
 }
@@ -78,8 +85,10 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
 /// Puts a new configuration into effect, as far as it can change while the gateway runs. Everything that can fail comes
 /// first, so that a failure changes nothing; the rules come before the servers, so that nothing new is seen without them.
 pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), StartError> {
-    let door = callers::door(config, gateway.settings.state_dir.as_deref())?;
-    gateway.door.store(Arc::new(Box::new(door)));
+    let authenticator = callers::authenticator(config, gateway.settings.state_dir.as_deref())?;
+    let annex = admin::annex(gateway, config)?;
+    gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
+    gateway.annex.store(annex);
     gateway.gate.set_policy(gate::policy(config));
     gateway.apply(desired::servers(config));
     Ok(())

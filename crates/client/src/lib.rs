@@ -16,6 +16,7 @@ pub mod call;
 mod child;
 mod connection;
 pub mod content;
+pub mod fetch;
 mod handshake;
 mod hearing;
 mod http;

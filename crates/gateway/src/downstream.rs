@@ -1,6 +1,7 @@
 //! Clients come in here: over HTTP (both eras, and the HTTP+SSE of 2024-11-05) or over standard input and output.
 
 pub mod admit;
+pub mod annex;
 pub mod batch;
 pub mod body;
 pub mod door;

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolgate_client::{News, Server, ServerSpec, State, Transport};
+use toolgate_governance::Pattern;
 
 use crate::catalog::{Kind, Listing};
 
@@ -29,6 +30,8 @@ pub struct Desired {
     pub isolated: bool,
     /// The longest result that is passed on, in bytes; longer ones are cut and marked.
     pub max_output_bytes: Option<usize>,
+    /// How long calls of single tools may take, where it is not the server's usual time. The first pattern counts.
+    pub tool_timeouts: Vec<(Pattern, Duration)>,
 }
 
 /// One server that is there.
@@ -199,6 +202,12 @@ impl Member {
         let bits = bits(kinds);
         self.stale.fetch_or(bits, Ordering::AcqRel);
         self.refresh.notify_one();
+    }
+
+    /// How long a call of this tool may take, where it is not the server's usual time.
+    pub fn timeout(&self, tool: &str) -> Option<Duration> {
+        let timeouts = &self.desired.tool_timeouts;
+        timeouts.iter().find(|(pattern, _)| pattern.fits(tool)).map(|(_, timeout)| *timeout)
     }
 
     /// Whether it is reached by HTTP.

@@ -7,10 +7,12 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use toolgate_admin::Operations;
 use toolgate_config::{Config, ListenTransport, Loaded, Overrides};
 use toolgate_gateway::downstream::{http, stdio};
 use toolgate_gateway::{Gateway, Principal};
 
+use crate::alerts;
 use crate::cli::ConfigArgs;
 use crate::connection;
 use crate::control::{Control, Desk};
@@ -116,6 +118,7 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             let local = listener.local_addr().map_err(|cause| StartError::Listen { address, cause })?;
             let listening = format!("http://{local}/mcp");
             let gateway = startup::start(&config, files::state_dir(&config))?;
+            attend(&gateway, &config).await?;
             let control = look_after(&gateway, args, loaded, &listening);
             summary(&config, &listening);
             let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listener));
@@ -127,6 +130,7 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
         }
         ListenTransport::Stdio => {
             let gateway = startup::start(&config, files::state_dir(&config))?;
+            attend(&gateway, &config).await?;
             let control = look_after(&gateway, args, loaded, "stdio");
             summary(&config, "stdio");
             let caller = std::env::var("MCP_CLIENT_ID").unwrap_or_else(|_| "stdio-client".into());
@@ -148,6 +152,12 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
     Ok(())
 }
 
+/// Begins to serve operators and to tell them when something is wrong.
+async fn attend(gateway: &Arc<Gateway>, config: &Config) -> Result<(), StartError> {
+    alerts::begin(gateway, config);
+    startup::admin::open(gateway, config).await
+}
+
 /// Begins to follow changes of the configuration and to answer our own commands.
 fn look_after(gateway: &Arc<Gateway>, args: &StartArgs, loaded: Loaded, listening: &str) -> Option<Control> {
     let state_dir = files::state_dir(&loaded.config);
@@ -157,7 +167,13 @@ fn look_after(gateway: &Arc<Gateway>, args: &StartArgs, loaded: Loaded, listenin
     let sources = connection::absolute(&anew.config.config);
     let reloader = reload::begin(gateway, loaded, move || anew.load());
     let state_dir = state_dir?;
-    let desk = Desk { gateway: Arc::clone(gateway), reloader, listening: listening.to_owned(), sources };
+    let desk = Desk {
+        gateway: Arc::clone(gateway),
+        reloader,
+        operations: Operations::new(gateway),
+        listening: listening.to_owned(),
+        sources,
+    };
     match Control::listen(&state_dir, desk) {
         Ok(Some(control)) => Some(control),
         Ok(None) => {

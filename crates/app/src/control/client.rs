@@ -53,6 +53,18 @@ impl Client {
         self.exchange(&Request::Ask { method: method.to_owned(), params }).await
     }
 
+    /// The answer to a question of an operator: its status and body.
+    pub(crate) async fn operate(
+        &mut self,
+        method: &str,
+        target: &str,
+        body: Value,
+    ) -> Result<(u16, Value), ClientError> {
+        let request = Request::Operate { method: method.to_owned(), target: target.to_owned(), body };
+        let answer = self.exchange(&request).await?;
+        serde_json::from_value(answer).map_err(|error| io::Error::from(error).into())
+    }
+
     async fn exchange(&mut self, request: &Request) -> Result<Value, ClientError> {
         wire::write(&mut self.stream, request).await?;
         match wire::read(&mut self.stream).await? {

@@ -24,6 +24,8 @@ pub(super) enum Request {
     Reload { dry_run: bool },
     /// The result of an MCP request.
     Ask { method: String, params: Value },
+    /// The answer to a question of an operator, as the HTTP API gives it.
+    Operate { method: String, target: String, body: Value },
 }
 
 /// What it gets.

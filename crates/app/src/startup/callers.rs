@@ -1,6 +1,6 @@
 //! How callers are told apart, as the configuration wants it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::path::Path;
@@ -9,13 +9,14 @@ use std::time::SystemTime;
 
 use http::{HeaderMap, HeaderValue};
 use toolgate_config::Config;
-use toolgate_gateway::Principal;
 use toolgate_gateway::downstream::door::{Authenticate, Unknown};
+use toolgate_gateway::{Gateway, Principal};
 use toolgate_identity::{
     Anonymous, Authenticator, Caller, IssuerSettings, Jwks, KeyFile, Presented, Settings,
 };
 
 use crate::startup::StartError;
+use crate::startup::fresh_keys::{self, Upkeep};
 
 /// How many tables the callers are spread over.
 const SHARDS: usize = 16;
@@ -25,13 +26,16 @@ const MAX_PER_SHARD: usize = 4096;
 /// Recognises callers and remembers them, with what the rules have in store for them.
 #[derive(Debug)]
 pub(crate) struct Door {
-    pub(crate) authenticator: Authenticator,
+    authenticator: Arc<Authenticator>,
+    upkeep: Upkeep,
+    known: BTreeMap<String, Vec<String>>,
+    keys_file: Option<KeyFile>,
     principals: [Mutex<HashMap<Arc<str>, Arc<Principal>>>; SHARDS],
     hasher: RandomState,
 }
 
-/// The door of a configuration.
-pub(crate) fn door(config: &Config, state_dir: Option<&Path>) -> Result<Door, StartError> {
+/// What recognises callers, with the keys that are at hand.
+pub(crate) fn authenticator(config: &Config, state_dir: Option<&Path>) -> Result<Authenticator, StartError> {
     let callers = &config.callers;
     let keys = match keys_file(config, state_dir) {
         Some(file) => file.load()?,
@@ -43,7 +47,6 @@ pub(crate) fn door(config: &Config, state_dir: Option<&Path>) -> Result<Door, St
         caller_claim: issuer.caller_claim.clone(),
         groups_claim: issuer.groups_claim.clone(),
     });
-    let known = callers.known.iter().map(|(name, known)| (name.clone(), known.groups.clone()));
     let settings = Settings {
         anonymous: match callers.anonymous {
             None => Anonymous::FromLoopback,
@@ -51,18 +54,42 @@ pub(crate) fn door(config: &Config, state_dir: Option<&Path>) -> Result<Door, St
             Some(toolgate_config::Anonymous::Deny) => Anonymous::Deny,
         },
         trust_client_id_header: callers.trust_client_id_header,
-        known: known.collect(),
+        known: known(config),
         issuers: issuers.collect(),
     };
     let authenticator = Authenticator::new(settings, keys);
     for issuer in &callers.jwt {
-        let Some(path) = &issuer.jwks_file else { continue };
+        let Some(path) = &issuer.jwks_file else {
+            // Keys from an address were remembered, so that a restart or reload refuses nobody while they are fetched.
+            if let Some(keys) = fresh_keys::remembered(issuer, state_dir) {
+                authenticator.replace_issuer_keys(&issuer.issuer, keys);
+            }
+            continue;
+        };
         let failed = |cause: String| StartError::Jwks { path: path.clone(), cause };
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
         let keys = Jwks::parse(&bytes).map_err(|error| failed(error.to_string()))?;
         authenticator.replace_issuer_keys(&issuer.issuer, keys);
     }
-    Ok(Door { authenticator, principals: Default::default(), hasher: RandomState::new() })
+    Ok(authenticator)
+}
+
+/// The door of a gateway. Its keys are kept fresh as long as it is there.
+pub(crate) fn door(gateway: &Gateway, config: &Config, authenticator: Authenticator) -> Door {
+    let authenticator = Arc::new(authenticator);
+    let keys_file = keys_file(config, gateway.settings.state_dir.as_deref());
+    Door {
+        upkeep: Upkeep::begin(gateway, config, &authenticator, keys_file.clone()),
+        authenticator,
+        known: known(config),
+        keys_file,
+        principals: Default::default(),
+        hasher: RandomState::new(),
+    }
+}
+
+fn known(config: &Config) -> BTreeMap<String, Vec<String>> {
+    config.callers.known.iter().map(|(name, known)| (name.clone(), known.groups.clone())).collect()
 }
 
 /// Where the hashes of API keys are.
@@ -102,6 +129,9 @@ impl Authenticate for Door {
         match self.authenticator.authenticate(&presented, now) {
             Ok(caller) => Ok(self.principal(caller)),
             Err(denied) => {
+                if let Some(issuer) = &denied.refresh {
+                    self.upkeep.want(issuer);
+                }
                 let challenge = HeaderValue::from_str(&denied.challenge(None));
                 Err(Unknown {
                     why: denied.to_string(),
@@ -109,5 +139,16 @@ impl Authenticate for Door {
                 })
             }
         }
+    }
+
+    fn groups_of(&self, caller: &str) -> Vec<String> {
+        let mut groups = self.known.get(caller).cloned().unwrap_or_default();
+        // A file that cannot be read gives nobody a key, so it gives nobody groups either.
+        let keys = self.keys_file.as_ref().and_then(|file| file.list().ok()).unwrap_or_default();
+        let valid = keys.into_iter().filter(|key| key.caller == caller && key.revoked.is_none());
+        groups.extend(valid.flat_map(|key| key.groups));
+        groups.sort_unstable();
+        groups.dedup();
+        groups
     }
 }

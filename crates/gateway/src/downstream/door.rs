@@ -14,6 +14,11 @@ use crate::principal::Principal;
 pub trait Authenticate: Send + Sync + std::fmt::Debug {
     /// The caller, or what it must bring.
     fn authenticate(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Arc<Principal>, Unknown>;
+
+    /// The groups that a caller is known to be in before it comes, for operators who ask about it. May wait for the disk.
+    fn groups_of(&self, _caller: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A caller that brings nothing, or something wrong.

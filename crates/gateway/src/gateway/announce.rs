@@ -38,11 +38,13 @@ impl Gateway {
         }
     }
 
-    /// Calls `each` for every legacy client that is here.
+    /// Calls `each` for every legacy client that is here and has said who it is.
     pub fn each_session(&self, mut each: impl FnMut(&Arc<Session>)) {
         self.sessions.for_each(&mut each);
-        self.streams.sessions().iter().for_each(&mut each);
-        if let Some(session) = self.stdio.load_full() {
+        let streams = self.streams.sessions();
+        let streaming = streams.iter().filter(|session| session.has_begun());
+        streaming.for_each(&mut each);
+        if let Some(session) = self.stdio.load_full().filter(|session| session.has_begun()) {
             each(&session);
         }
     }
@@ -50,6 +52,7 @@ impl Gateway {
     /// Tells the servers which resources are watched still, after clients have left.
     pub fn sweep(&self) {
         self.parked.sweep();
+        self.isolated.sweep(&self.tracker);
         for (server, uris) in self.subscriptions.sweep() {
             if let Some(member) = self.fleet.member(&server) {
                 member.server.subscribe(uris);

@@ -75,14 +75,23 @@ fn relay(
     };
     // A legacy server gives no state, so a state that is not ours either was forged.
     if message.field(Field::RequestState).is_some() && is_legacy(&routed.member) {
-        return Err(ErrorReply::new(Code::InvalidParams, "'requestState' is not one that was given out here"));
+        return Err(ErrorReply::new(
+            Code::InvalidParams,
+            "'requestState' is not one that was given out here",
+        ));
     }
     let call = Call {
         message: message.clone(),
         native: routed.native,
         caller: client.caller(),
         parameters: routed.parameters,
-        timeout: None,
+        timeout: routed.target.as_ref().and_then(|target| routed.member.timeout(&target.native)),
+    };
+    let server = if routed.member.desired.isolated {
+        let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
+        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
+    } else {
+        routed.member.server.clone()
     };
     let cleared = match (asked.method, &routed.target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
@@ -97,7 +106,8 @@ fn relay(
         _ => Cleared::Free(call),
     };
     let way = Way {
-        server: routed.member.server.clone(),
+        server,
+        capacity: Arc::clone(&gateway.capacity),
         parked: Arc::clone(&gateway.parked),
         tasks: Arc::clone(&gateway.tasks),
         max_output_bytes: routed.member.desired.max_output_bytes,

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use super::schema::SEQUENCE_BITS;
+use super::schema::{SEQUENCE_BITS, row_id};
 use super::statistics::series_conditions;
 use super::{Cursor, Filter, IndexRow, Page, Store, StoreError};
 use crate::journal::Position;
@@ -42,6 +42,20 @@ impl Store {
             let found = find(&transaction, filter, range, limit)?;
             let next = if found.len() == limit { found.last().copied() } else { None };
             Ok(Page { rows: read_rows(&transaction, &found)?, next })
+        })
+    }
+
+    /// The call that a writer gave this number; nothing if it is not in the index.
+    pub fn call(&self, replica: &str, sequence: u64) -> Result<Option<IndexRow>, StoreError> {
+        self.pool.with(|connection| {
+            let mut statement = connection.prepare_cached("SELECT id FROM replica WHERE name = ?1")?;
+            let Some(writer) = statement.query_row([replica], |row| row.get(0)).optional()? else {
+                return Ok(None);
+            };
+            let id = row_id(writer, sequence);
+            let mut rows = read_rows(connection, &[Cursor { time_us: 0, id }])?;
+            // A number beyond all numbers of writers would otherwise stand for another call.
+            Ok(rows.pop().filter(|row| row.sequence == sequence))
         })
     }
 }

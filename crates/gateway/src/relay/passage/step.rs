@@ -9,7 +9,7 @@ use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
 
-use super::{Inner, Last, Piece, Stage};
+use super::{Inner, Last, NoAnswer, Piece, Stage};
 use crate::enforce::closing::{self, Ended};
 use crate::enforce::refuse;
 use crate::relay::asking::{self, Open};
@@ -28,7 +28,7 @@ enum Woken {
     Replied,
     Quiet,
     Decided(Result<Permitted<Call>, Refusal>),
-    Answered(Result<Answer, CallError>),
+    Answered(Result<Answer, NoAnswer>),
     Input(Result<Round, round::Refused>),
 }
 
@@ -100,7 +100,7 @@ impl Inner {
         if let Some(closing) = &mut self.closing {
             closing.runs_under(terms);
         }
-        self.stage = Stage::calling(&self.way.server, &call, &self.outbox);
+        self.stage = Stage::calling(&self.way, &call, &self.outbox);
         self.call = Some(call);
     }
 
@@ -143,10 +143,11 @@ impl Inner {
         }
     }
 
-    fn answered(&mut self, answer: Result<Answer, CallError>) {
+    fn answered(&mut self, answer: Result<Answer, NoAnswer>) {
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => {
+            Err(NoAnswer::Full(full)) => return self.failed(&failure::full(full), Status::Error),
+            Err(NoAnswer::Call(error)) => {
                 let timeout = matches!(error, CallError::Timeout { .. });
                 let status = if timeout { Status::Timeout } else { Status::Error };
                 return self.failed(&failure::reply(&error), status);
@@ -208,7 +209,7 @@ impl Inner {
         match (repeated, &mut self.call) {
             (Some(message), Some(call)) => {
                 call.message = message;
-                self.stage = Stage::calling(&self.way.server, call, &self.outbox);
+                self.stage = Stage::calling(&self.way, call, &self.outbox);
             }
             _ => self.failed(&failure::unrepeatable(), Status::Error),
         }

@@ -1,0 +1,122 @@
+//! One request to any address, for what is not MCP: the keys of an issuer, a webhook, the interface of operators.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use tokio::time::timeout;
+
+use crate::http::{BadEndpoint, Endpoint, HttpError};
+
+/// A request. Only its method is printed: the rest may be secret.
+#[derive(Clone, Copy)]
+pub struct Fetch<'a> {
+    /// Its method.
+    pub method: &'a Method,
+    /// Its address, with `http` or `https`. Redirects are not followed.
+    pub url: &'a str,
+    /// Its headers by name.
+    pub headers: &'a BTreeMap<String, String>,
+    /// Its body.
+    pub body: &'a Bytes,
+    /// How long all of it may take.
+    pub patience: Duration,
+    /// How long the answer may be, in bytes.
+    pub limit: usize,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct FetchError(String);
+
+/// Sends a request and reads the whole answer, whatever its status.
+pub async fn fetch(request: Fetch<'_>) -> Result<(StatusCode, Bytes), FetchError> {
+    let endpoint = Endpoint::new(request.url, request.headers, request.patience)?;
+    let exchange = async {
+        let reply = endpoint.send(request.method.clone(), endpoint.headers(), request.body.clone()).await?;
+        let status = reply.status;
+        Ok::<_, HttpError>((status, reply.whole(request.limit).await?))
+    };
+    match timeout(request.patience, exchange).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(FetchError(format!("there is no answer after {} s", request.patience.as_secs()))),
+    }
+}
+
+impl fmt::Debug for Fetch<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Fetch").field("method", self.method).finish_non_exhaustive()
+    }
+}
+
+impl From<BadEndpoint> for FetchError {
+    fn from(error: BadEndpoint) -> Self {
+        // The address itself is not repeated, since it may hold a key.
+        FetchError(match error {
+            BadEndpoint::NotAUrl(_, cause) => format!("the address is not a URL: {cause}"),
+            BadEndpoint::NoHttpHost(_) => {
+                "the address must begin with http:// or https:// and name a host".into()
+            }
+            other => other.to_string(),
+        })
+    }
+}
+
+impl From<HttpError> for FetchError {
+    fn from(error: HttpError) -> Self {
+        FetchError(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What becomes of a request to a server that says `answer` and closes.
+    async fn fetched(
+        answer: &'static str,
+        limit: usize,
+    ) -> (Result<(StatusCode, Bytes), FetchError>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys?all=1", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).await.unwrap();
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8(request[..length].to_vec()).unwrap()
+        });
+        let headers = BTreeMap::from([("x-key".to_owned(), "secret".to_owned())]);
+        let request = Fetch {
+            method: &Method::GET,
+            url: &url,
+            headers: &headers,
+            body: &Bytes::new(),
+            patience: Duration::from_secs(10),
+            limit,
+        };
+        assert!(!format!("{request:?}").contains("secret"));
+        let answer = fetch(request).await;
+        (answer, server.await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_request_is_sent_and_its_answer_read() {
+        let (answer, request) = fetched("HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnone", 4).await;
+        assert_eq!(answer.unwrap(), (StatusCode::NOT_FOUND, Bytes::from_static(b"none")));
+        assert!(request.starts_with("GET /keys?all=1 HTTP/1.1\r\n"), "{request}");
+        assert!(request.to_lowercase().contains("x-key: secret\r\n"), "{request}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_long_is_refused() {
+        let (answer, _) = fetched("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde", 4).await;
+        assert!(answer.unwrap_err().to_string().contains('4'));
+    }
+}
