@@ -1,11 +1,16 @@
 //! The record of every call, as it is read after the gateway has ended.
 
+mod crash;
+mod failing;
+mod records;
+
 use std::path::PathBuf;
 
 use harness::Gateway;
-use toolgate_ledger::Record;
+use serde_json::Value;
 use toolgate_ledger::journal::verify::verify;
 use toolgate_ledger::replay::Replay;
+use toolgate_ledger::{Body, Record};
 
 /// The folder of a gateway's ledger.
 fn folder(gateway: &Gateway) -> PathBuf {
@@ -18,4 +23,9 @@ fn records(gateway: &Gateway) -> Vec<Record> {
         assert!(found.damage.is_none(), "{found:?}");
     }
     Replay::since(&folder(gateway), 0).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// A body as JSON; nothing where there is none.
+fn json(body: Option<&Body>) -> Value {
+    body.map_or(Value::Null, |body| serde_json::from_slice(&body.kept).unwrap())
 }

@@ -1,0 +1,84 @@
+//! A ledger that cannot be written: no call without a record, unless the operator said so.
+
+use std::process::Command;
+
+use harness::{Client, Era, Exchange, Gateway, Setup, eventually};
+use serde_json::json;
+
+use super::records;
+use crate::governance::DENIED;
+use crate::governance::shop::Shop;
+
+/// The largest file, in blocks of 512 or 1,024 bytes, whichever the shell counts.
+const BLOCKS: u64 = 600;
+/// More calls than fit into it.
+const MANY: usize = 60;
+
+fn start(shop: &Shop, on_failure: &str) -> Gateway {
+    let config = shop.config("", &format!("ledger: {{on_failure: {on_failure}}}\n"));
+    Setup::new().config(&config).largest_file(BLOCKS).start()
+}
+
+/// A call whose record is large, and the record of its refusal too: what does not fit once does not fit again.
+fn call(client: &Client) -> Exchange {
+    client.call("shop__vault", &json!({"item": "x".repeat(20_000)}))
+}
+
+fn lift_limit(gateway: &Gateway) {
+    let lifted =
+        Command::new("prlimit").args(["--pid", &gateway.id().to_string(), "--fsize=unlimited"]).status();
+    assert!(lifted.unwrap().success());
+}
+
+#[test]
+fn nothing_runs_while_nothing_can_be_recorded() {
+    let shop = Shop::open();
+    let mut gateway = start(&shop, "deny");
+    let clients = Era::BOTH.map(|era| Client::new(&gateway, era));
+    let answers: Vec<_> = (0..MANY).map(|turn| call(&clients[turn % 2])).collect();
+    let allowed = answers.iter().take_while(|answer| answer.answer.get("result").is_some()).count();
+    assert!((5..MANY - 5).contains(&allowed), "{allowed}");
+    for refused in &answers[allowed..] {
+        assert_eq!(refused.code(), DENIED, "{}", refused.answer);
+    }
+    // The first call without a record ran, because it was not known before; its answer was withheld. No other did.
+    assert_eq!(shop.orders("vault"), allowed + 1);
+    assert!(answers[allowed].error().contains("withheld"), "{}", answers[allowed].error());
+    let data = &answers[allowed + 1].answer["error"]["data"];
+    assert_eq!((&data["details"]["stage"], &data["retryable"]), (&json!("record"), &json!(true)));
+    gateway.log().until("\"alert\":\"ledger\"");
+
+    lift_limit(&gateway);
+    eventually("calls are recorded again", || call(&clients[0]).answer.get("result").map(|_| ()));
+    let ran = shop.orders("vault");
+    assert!(gateway.stop().success());
+    let recorded = records(&gateway).iter().filter(|record| record.status.as_str() == "ok").count();
+    assert_eq!(recorded, ran - 1, "all but the one that was withheld");
+}
+
+#[test]
+fn calls_go_on_without_a_record_where_the_operator_says_so() {
+    let shop = Shop::open();
+    let mut gateway = start(&shop, "continue");
+    let client = Client::modern(&gateway);
+    for _ in 0..MANY {
+        call(&client).result();
+    }
+    gateway.log().until("\"alert\":\"ledger\"");
+    assert!(gateway.stop().success());
+    assert_eq!(shop.orders("vault"), MANY);
+    assert!((5..MANY).contains(&records(&gateway).len()));
+}
+
+#[test]
+fn a_gateway_whose_ledger_cannot_be_opened_does_not_start() {
+    let shop = Shop::open();
+    let place = tempfile::TempDir::new().unwrap();
+    let file = place.path().join("file");
+    std::fs::write(&file, "not a folder").unwrap();
+    let mut stdio = Setup::new()
+        .config(&shop.config("", &format!("ledger: {{dir: \"{}/ledger\"}}\n", file.display())))
+        .start_stdio();
+    assert!(!stdio.gateway.wait().success());
+    stdio.gateway.log().until("cannot open the ledger");
+}
