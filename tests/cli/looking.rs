@@ -1,5 +1,7 @@
 //! `tools`, `resources` and `prompts`, without a running gateway.
 
+use std::os::unix::fs::PermissionsExt;
+
 use snapbox::str;
 
 use crate::scene::{PLAIN_SERVER, Scene};
@@ -318,4 +320,15 @@ help: `toolgate config validate` shows this too, with warnings
 
 "#]],
     );
+}
+
+#[test]
+fn looking_leaves_nothing_behind_and_calling_only_what_others_cannot_read() {
+    let scene = Scene::with_plain_server();
+    scene.run(&["tools", "list"]).code(0);
+    assert!(!scene.path("home/.local").exists());
+    scene.run(&["tools", "call", "plain__echo", "text=hello"]).code(0);
+    let state = scene.path("home/.local/state/toolgate");
+    assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(state.join("ledger").exists());
 }

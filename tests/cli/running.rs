@@ -190,8 +190,7 @@ help: start one with `toolgate start`; --state-dir names the folder of one that 
 fn files_and_sighup_make_it_reload() {
     let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
     let running = scene.start(&[]);
-    scene.write("new", &file(&["plain", "second"]));
-    std::fs::rename(scene.path("new"), scene.path("toolgate.yaml")).unwrap();
+    scene.replace("toolgate.yaml", &file(&["plain", "second"]));
     assert!(running.line("the configuration was reloaded").contains("second"));
     scene.write("toolgate.yaml", "servers: [\n");
     assert!(running.line("nothing was changed").contains("toolgate.yaml"));
@@ -249,11 +248,38 @@ fn reloads_lose_no_call() {
         let mut rounds = 0;
         while !calls.is_finished() {
             let servers: &[&str] = if rounds % 2 == 0 { &["plain", "second"] } else { &["plain"] };
-            scene.write("new", &file(servers));
-            std::fs::rename(scene.path("new"), scene.path("toolgate.yaml")).unwrap();
+            scene.replace("toolgate.yaml", &file(servers));
             scene.run(&["reload"]).code(0);
             rounds += 1;
         }
         assert!(rounds >= 5, "only {rounds} reloads");
+    });
+}
+
+#[test]
+fn calls_go_on_while_their_own_server_is_replaced() {
+    let record = |round: u32| {
+        format!(
+            "state_dir: state\nservers:\n  plain: {{command: {PLAIN_SERVER}, args: [both, \"{round}\"]}}\n"
+        )
+    };
+    let scene = Scene::with(&[("toolgate.yaml", &record(0))]).variable("TOOLGATE_AUTO_RELOAD", "false");
+    let running = scene.start(&[]);
+    std::thread::scope(|scope| {
+        let calls = scope.spawn(|| {
+            for number in 0..40 {
+                let text = format!("text={number}");
+                let output = scene.run(&["tools", "call", "plain__echo", &text]).code(0);
+                assert_eq!(String::from_utf8_lossy(&output.get_output().stdout), format!("{number}\n"));
+            }
+        });
+        let mut round = 0;
+        while !calls.is_finished() {
+            round += 1;
+            scene.replace("toolgate.yaml", &record(round));
+            scene.run(&["reload"]).code(0);
+            running.line("\"state\":\"ready\"");
+        }
+        assert!(round >= 3, "only {round} reloads");
     });
 }

@@ -61,6 +61,12 @@ impl Scene {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Puts a new file in place of one at once, as editors do.
+    pub(crate) fn replace(&self, name: &str, text: &str) {
+        self.write("replacement", text);
+        std::fs::rename(self.path("replacement"), self.path(name)).unwrap();
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }

@@ -39,6 +39,15 @@ pub(crate) struct ConnectionArgs {
     pub(crate) direct: bool,
 }
 
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To see what there is: leaves nothing behind.
+    Look,
+    /// To use it: recorded in the ledger like any other use.
+    Use,
+}
+
 /// A gateway that can be asked.
 #[derive(Debug)]
 pub(crate) enum Connection {
@@ -49,12 +58,13 @@ pub(crate) enum Connection {
 /// Runs `work` with a connection, which is closed in any case.
 pub(crate) fn with_connection<T>(
     args: &ConnectionArgs,
+    purpose: Purpose,
     work: impl AsyncFnOnce(&mut Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let loaded = files::load(&args.config, args.config.overrides());
     logs::begin_quietly(args.config.log_level.as_deref(), &loaded.config.log);
     block_on(async {
-        let mut connection = Connection::open(args, &loaded).await?;
+        let mut connection = Connection::open(args, &loaded, purpose).await?;
         let done = work(&mut connection).await;
         connection.close().await;
         done
@@ -92,7 +102,7 @@ fn has_sources(status: &Value, wanted: &[PathBuf]) -> bool {
 
 impl Connection {
     /// Connects as the flags want it.
-    pub(crate) async fn open(args: &ConnectionArgs, loaded: &Loaded) -> Result<Self, Failure> {
+    async fn open(args: &ConnectionArgs, loaded: &Loaded, purpose: Purpose) -> Result<Self, Failure> {
         if !args.direct
             && let Some((client, _)) = running(&args.config, loaded).await
         {
@@ -105,16 +115,24 @@ impl Connection {
                 "name a configuration with --config, or write one with `toolgate init` or `toolgate import`",
             ));
         }
-        Self::own(loaded)
+        Self::own(loaded, purpose)
     }
 
     /// A gateway in this process. It remembers nothing and starts every server at once, so what it lists is what the
-    /// servers list now. What is called through it is recorded all the same.
-    pub(crate) fn own(loaded: &Loaded) -> Result<Self, Failure> {
+    /// servers list now.
+    pub(crate) fn own(loaded: &Loaded, purpose: Purpose) -> Result<Self, Failure> {
         let mut config = loaded.config.clone();
         config.servers.values_mut().for_each(|server| server.start = StartMode::Eager);
-        config.ledger.dir =
-            config.ledger.dir.or_else(|| Some(files::state_dir(&loaded.config)?.join("ledger")));
+        match (purpose, files::state_dir(&config)) {
+            (Purpose::Look, _) => config.ledger.enabled = false,
+            (Purpose::Use, Some(folder)) if config.ledger.enabled && config.ledger.dir.is_none() => {
+                files::make_state_dir(&folder).map_err(|error| {
+                    Failure::failed(format!("{} cannot be made: {error}", folder.display()))
+                })?;
+                config.ledger.dir = Some(folder.join("ledger"));
+            }
+            (Purpose::Use, _) => {}
+        }
         let gateway = startup::start(&config, None).map_err(|error| Failure::failed(error.to_string()))?;
         Ok(Connection::Own(gateway))
     }

@@ -70,6 +70,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         },
         max_body_bytes: listen.max_body_bytes,
         max_sessions: config.runtime.max_sessions,
+        max_concurrency: config.runtime.max_concurrency,
         progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
         state_dir,

@@ -7,8 +7,8 @@
 //!
 //! `examples/list_tools.rs` is the whole of it in one page.
 //!
-//! With the feature `manager`, [`Manager`] loads a configuration of any known format, keeps all its servers connected and
-//! offers their tools in a [`ToolRegistry`]: all that an agent needs.
+//! With the feature `manager`, `Manager` loads a configuration of any known format, keeps all its servers connected and
+//! offers their tools in a `ToolRegistry`: all that an agent needs.
 
 mod backoff;
 mod board;

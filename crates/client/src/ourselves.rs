@@ -14,16 +14,17 @@ const CAPABILITIES: &str = r#"{"roots":{"listChanged":true},"sampling":{"context
 
 const CLIENT_INFO: &str = concat!(r#"{"name":"toolgate","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
-/// The caller of our own requests. To a modern server it promises nothing: nobody waits to answer questions.
+/// The same in the form of the modern era. What a server lists may depend on it, and lists are for all clients.
+const MODERN_CAPABILITIES: &str =
+    r#"{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
+
+/// The caller of our own requests, which are such that no server may answer them with a question.
 pub(crate) fn caller() -> &'static Arc<Caller> {
     static CALLER: OnceLock<Arc<Caller>> = OnceLock::new();
     CALLER.get_or_init(|| {
-        let (nothing, info) = (Bytes::from_static(b"{}"), Bytes::from_static(CLIENT_INFO.as_bytes()));
-        Arc::new(Caller {
-            key: 0,
-            envelope: Envelope::new(Era::Legacy, nothing, Some(info)),
-            log_level: None,
-        })
+        let all = Bytes::from_static(MODERN_CAPABILITIES.as_bytes());
+        let info = Bytes::from_static(CLIENT_INFO.as_bytes());
+        Arc::new(Caller { key: 0, envelope: Envelope::new(Era::Legacy, all, Some(info)), log_level: None })
     })
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn introduction(id: u64, version: Version) -> Bytes {
 /// The request `server/discover`.
 pub(crate) fn discovery(id: u64) -> Bytes {
     let meta = format!(
-        r#""{}":"{}","{}":{{}},"{}":{CLIENT_INFO}"#,
+        r#""{}":"{}","{}":{MODERN_CAPABILITIES},"{}":{CLIENT_INFO}"#,
         MetaField::ProtocolVersion.key(),
         Version::NEWEST.date(),
         MetaField::ClientCapabilities.key(),

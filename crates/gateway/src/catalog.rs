@@ -132,13 +132,12 @@ impl Catalog {
     /// Where a URI is read or subscribed to: at the server that lists it, that has the best fitting template, or that is
     /// the only one with resources at all.
     pub fn resource(&self, uri: &str) -> Option<Route> {
-        if let Some(item) = self.item(Kind::Resource, uri) {
-            return Some(item.route());
-        }
-        if let Some(item) = self.first_holders.get(uri).and_then(|at| self.items(Kind::Resource).get(*at)) {
-            return Some(item.route());
-        }
-        self.by_template(uri).or_else(|| self.only_server(uri))
+        self.known_resource(uri).or_else(|| self.only_server(uri))
+    }
+
+    /// Whether a URI that nobody lists has a server all the same.
+    pub fn takes_unlisted_resources(&self) -> bool {
+        self.only_with_resources.is_some()
     }
 
     /// Where a template, or a resource, is completed that a client refers to by its exposed URI.
@@ -146,7 +145,7 @@ impl Catalog {
         let same = |item: &&Item| **item.native() == *exposed;
         let listed =
             self.item(Kind::Template, exposed).or_else(|| self.items(Kind::Template).iter().find(same));
-        listed.map(Item::route).or_else(|| self.resource(exposed))
+        listed.map(Item::route).or_else(|| self.known_resource(exposed))
     }
 
     /// Which lists are not what they were.
@@ -166,6 +165,16 @@ impl Catalog {
     fn item(&self, kind: Kind, exposed: &str) -> Option<&Item> {
         let shelf = self.shelf(kind);
         shelf.by_exposed.get(exposed).and_then(|at| shelf.items.get(*at))
+    }
+
+    fn known_resource(&self, uri: &str) -> Option<Route> {
+        if let Some(item) = self.item(Kind::Resource, uri) {
+            return Some(item.route());
+        }
+        if let Some(item) = self.first_holders.get(uri).and_then(|at| self.items(Kind::Resource).get(*at)) {
+            return Some(item.route());
+        }
+        self.by_template(uri)
     }
 
     fn by_template(&self, uri: &str) -> Option<Route> {

@@ -18,7 +18,8 @@ use toolgate_protocol::{Code, ErrorReply, Message};
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Closing;
 use crate::gate::Gate;
-use crate::recorder::{Draft, End};
+use crate::principal::Principal;
+use crate::recorder::{Draft, End, Recorder};
 use crate::router::Target;
 use crate::session::Client;
 
@@ -61,11 +62,14 @@ pub fn request(
         arguments: message.field_bytes(Field::Arguments),
         trace_id: trace_id(&message),
     };
-    if gate.recorder.as_ref().is_some_and(|recorder| recorder.refuses()) {
-        return Err(refuse::unrecorded());
+    let revision = standing.policy().revision();
+    if gate.recorder.as_ref().is_some_and(Recorder::refuses) {
+        let reply = refuse::unrecorded();
+        // Whether this refusal can be written down decides about the next call; for this one it changes nothing.
+        let _ = record_denial(gate, &draft, &reply.message, &reply, begun, revision);
+        return Err(reply);
     }
     let admitted = toolgate_governance::admit(&standing, &gate.meters, &asked, call);
-    let revision = standing.policy().revision();
     match admitted {
         Ok(admitted) => {
             let closing = Closing::new(Arc::clone(gate), draft, begun, revision);
@@ -73,15 +77,15 @@ pub fn request(
         }
         Err(denied) => {
             let reply = refuse::reply(&denied, target);
-            record_denial(gate, &draft, &denied, &reply, begun, revision)?;
+            record_denial(gate, &draft, &words(&denied), &reply, begun, revision)?;
             Err(reply)
         }
     }
 }
 
 /// Whether something exists for a client at all. What is hidden must look like what is not there.
-pub fn is_visible(gate: &Gate, client: &Client, target: &Target) -> bool {
-    gate.standing(client.principal()).is_visible(&subject(target), None)
+pub fn is_visible(gate: &Gate, principal: &Principal, target: &Target) -> bool {
+    gate.standing(principal).is_visible(&subject(target), None)
 }
 
 fn subject(target: &Target) -> Subject<'_> {
@@ -91,18 +95,13 @@ fn subject(target: &Target) -> Subject<'_> {
 fn record_denial(
     gate: &Gate,
     draft: &Draft,
-    denied: &Denied,
+    words: &str,
     reply: &ErrorReply,
     begun: Instant,
     policy_revision: u64,
 ) -> Result<(), ErrorReply> {
     let Some(recorder) = &gate.recorder else { return Ok(()) };
-    let words = match denied {
-        Denied::Unknown { rule } => format!("hidden by rule {rule}"),
-        Denied::Refused(refusal) => refusal.words.clone(),
-        Denied::Arguments(problem) => problem.to_string(),
-    };
-    let words = toolgate_protocol::text::quote(&words);
+    let words = toolgate_protocol::text::quote(words);
     let end = End {
         status: Status::Denied,
         error_code: Some(reply.code.number(draft.era)),
@@ -113,6 +112,15 @@ fn record_denial(
         policy_revision,
     };
     recorder.write(draft, &end).map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))
+}
+
+/// Why a request was denied, for the record; a client must not learn all of it.
+fn words(denied: &Denied) -> String {
+    match denied {
+        Denied::Unknown { rule } => format!("hidden by rule {rule}"),
+        Denied::Refused(refusal) => refusal.words.clone(),
+        Denied::Arguments(problem) => problem.to_string(),
+    }
 }
 
 /// The trace that a request says it belongs to.

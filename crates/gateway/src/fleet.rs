@@ -11,11 +11,14 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolgate_client::{News, Server, ServerSpec, State, Transport};
+use toolgate_governance::Pattern;
 
 use crate::catalog::{Kind, Listing};
 
 /// How many pieces of news may wait. A server that floods waits with them.
 const NEWS: usize = 1024;
+/// How long a removed server still takes calls: requests that found it just before it was removed reach it.
+const OVERLAP: Duration = Duration::from_millis(250);
 /// How long calls of a removed server may take to finish.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -27,6 +30,8 @@ pub struct Desired {
     pub isolated: bool,
     /// The longest result that is passed on, in bytes; longer ones are cut and marked.
     pub max_output_bytes: Option<usize>,
+    /// How long calls of single tools may take, where it is not the server's usual time. The first pattern counts.
+    pub tool_timeouts: Vec<(Pattern, Duration)>,
 }
 
 /// One server that is there.
@@ -40,6 +45,8 @@ pub struct Member {
     settled: AtomicBool,
     /// Which lists shall be fetched again, a bit for each kind.
     stale: AtomicU8,
+    /// Which lists the server itself said have changed since clients were last told.
+    told: AtomicU8,
     refresh: Notify,
     stop: CancellationToken,
 }
@@ -92,7 +99,11 @@ impl Fleet {
                 if let Some(member) = before.iter().find(|member| member.desired == desired) {
                     return Arc::clone(member);
                 }
-                let member = Arc::new(self.begin(desired, &remembered));
+                // What a server of that name listed stays in sight until the new one has listed.
+                let predecessor = before.iter().find(|member| *member.server.name() == desired.spec.name);
+                let listing = remembered(&desired).map(Arc::new);
+                let listing = listing.or_else(|| predecessor.and_then(|member| member.listing.load_full()));
+                let member = Arc::new(self.begin(desired, listing));
                 begun.push(Arc::clone(&member));
                 member
             })
@@ -100,23 +111,38 @@ impl Fleet {
         let retired: Vec<_> =
             before.iter().filter(|old| !members.iter().any(|new| Arc::ptr_eq(old, new))).cloned().collect();
         self.members.store(Arc::new(members));
+        for member in &begun {
+            self.catch_up(member);
+        }
         for member in retired {
             member.stop.cancel();
-            self.tracker.spawn(async move { member.server.stop(PATIENCE).await });
+            self.tracker.spawn(async move {
+                tokio::time::sleep(OVERLAP).await;
+                member.server.stop(PATIENCE).await;
+            });
         }
         begun
     }
 
-    fn begin(&self, desired: Desired, remembered: &impl Fn(&Desired) -> Option<Listing>) -> Member {
-        let listing = remembered(&desired);
+    fn begin(&self, desired: Desired, listing: Option<Arc<Listing>>) -> Member {
         Member {
             server: Server::start(desired.spec.clone(), self.news.clone()),
             settled: AtomicBool::new(listing.is_some()),
-            listing: ArcSwapOption::from_pointee(listing),
+            listing: ArcSwapOption::new(listing),
             desired,
             stale: AtomicU8::new(0),
+            told: AtomicU8::new(0),
             refresh: Notify::new(),
             stop: CancellationToken::new(),
+        }
+    }
+
+    /// Does what the state of a new member asks for: news of it that came before it was a member were not heard.
+    fn catch_up(&self, member: &Member) {
+        match member.server.status().state {
+            State::Ready | State::Degraded => member.make_stale(&Kind::ALL),
+            State::Down => self.settled(member),
+            State::Asleep | State::Connecting | State::Draining => {}
         }
     }
 
@@ -164,11 +190,24 @@ impl Fleet {
 }
 
 impl Member {
+    /// The server says that lists have changed: they are fetched again, and clients are told even if they find no
+    /// difference.
+    pub fn changed(&self, kinds: &[Kind]) {
+        self.told.fetch_or(bits(kinds), Ordering::AcqRel);
+        self.make_stale(kinds);
+    }
+
     /// Asks for a list to be fetched again.
     pub fn make_stale(&self, kinds: &[Kind]) {
-        let bits = kinds.iter().fold(0, |bits, kind| bits | 1 << kind.index());
+        let bits = bits(kinds);
         self.stale.fetch_or(bits, Ordering::AcqRel);
         self.refresh.notify_one();
+    }
+
+    /// How long a call of this tool may take, where it is not the server's usual time.
+    pub fn timeout(&self, tool: &str) -> Option<Duration> {
+        let timeouts = &self.desired.tool_timeouts;
+        timeouts.iter().find(|(pattern, _)| pattern.fits(tool)).map(|(_, timeout)| *timeout)
     }
 
     /// Whether it is reached by HTTP.
@@ -181,8 +220,21 @@ impl Member {
         matches!(self.server.status().state, State::Ready | State::Degraded)
     }
 
-    fn take_stale(&self) -> Vec<Kind> {
-        let bits = self.stale.swap(0, Ordering::AcqRel);
-        Kind::ALL.into_iter().filter(|kind| bits & (1 << kind.index()) != 0).collect()
+    /// The lists that clients must be told of.
+    pub fn take_told(&self) -> Vec<Kind> {
+        kinds(self.told.swap(0, Ordering::AcqRel))
     }
+
+    fn take_stale(&self) -> Vec<Kind> {
+        kinds(self.stale.swap(0, Ordering::AcqRel))
+    }
+}
+
+/// A set of kinds as bits, and back.
+fn bits(kinds: &[Kind]) -> u8 {
+    kinds.iter().fold(0, |bits, kind| bits | 1 << kind.index())
+}
+
+fn kinds(bits: u8) -> Vec<Kind> {
+    Kind::ALL.into_iter().filter(|kind| bits & (1 << kind.index()) != 0).collect()
 }

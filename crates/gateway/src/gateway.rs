@@ -11,12 +11,14 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::capacity::Capacity;
 use crate::catalog::{Memory, Naming};
 use crate::downstream::door::{Annex, Authenticate, ByAddress};
 use crate::downstream::origin::Origins;
 use crate::downstream::sse::Streams;
 use crate::fleet::{Desired, Fleet};
 use crate::gate::Gate;
+use crate::isolated::Isolated;
 use crate::listen::Listeners;
 use crate::published::Published;
 use crate::relay::{Parked, Tasks};
@@ -32,6 +34,8 @@ pub struct Settings {
     pub naming: Naming,
     pub max_body_bytes: usize,
     pub max_sessions: usize,
+    /// How many calls are under way at a time, over all servers.
+    pub max_concurrency: usize,
     /// After how long without news a client that wants to hear of progress is told that the call goes on.
     pub progress_after: Duration,
     /// How long the first clients wait for servers that are starting.
@@ -53,6 +57,8 @@ pub struct Gateway {
     pub stdio: ArcSwapOption<Session>,
     pub fleet: Fleet,
     pub gate: Arc<Gate>,
+    pub isolated: Isolated,
+    pub capacity: Arc<Capacity>,
     pub parked: Arc<Parked>,
     pub tasks: Arc<Tasks>,
     pub listeners: Listeners,
@@ -82,6 +88,8 @@ impl Gateway {
             stdio: ArcSwapOption::empty(),
             fleet,
             gate: Arc::new(gate),
+            isolated: Isolated::default(),
+            capacity: Arc::new(Capacity::new(settings.max_concurrency)),
             parked: Arc::new(Parked::new(Arc::clone(&seal))),
             tasks: Arc::default(),
             listeners: Listeners::default(),
@@ -138,7 +146,7 @@ impl Gateway {
     /// Stops: no new requests, those under way finish for `patience`, servers are stopped.
     pub async fn stop(&self, patience: Duration) {
         self.stopping.cancel();
-        self.fleet.stop(patience).await;
+        tokio::join!(self.fleet.stop(patience), self.isolated.stop(patience));
         self.tracker.close();
         if tokio::time::timeout(patience, self.tracker.wait()).await.is_err() {
             tracing::warn!("some work did not end in time and is given up");

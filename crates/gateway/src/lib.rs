@@ -5,6 +5,7 @@
 //! [`relay`] sends it there and brings back what the server says. Beside that path, [`fleet`] keeps the servers and [`published`] what clients see of them.
 
 pub mod approvals;
+pub mod capacity;
 pub mod catalog;
 pub mod downstream;
 pub mod enforce;
@@ -12,6 +13,7 @@ pub mod fleet;
 pub mod gate;
 pub mod gateway;
 pub mod greeting;
+pub mod isolated;
 pub mod listen;
 pub mod pipeline;
 pub mod principal;

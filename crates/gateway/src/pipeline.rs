@@ -85,7 +85,7 @@ async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> 
             gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
             Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
         }
-        (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, message),
+        (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, client.principal(), message),
         (Method::Ping, Client::Legacy(_)) => Ok(result(message, b"{}")),
         (Method::SetLevel, Client::Legacy(session)) => watching::set_level(gateway, session, message),
         (Method::ResourcesSubscribe, Client::Legacy(session)) => {
@@ -187,6 +187,10 @@ pub fn check_parameters(
     let Some(item) = message.field_text(Field::Name).and_then(|name| published.catalog.tool(&name)) else {
         return Ok(());
     };
+    // What is hidden wants no headers, or they would tell that it is there.
+    if !item.entry().annotations().is_empty() && !lists::is_visible(gateway, client, item) {
+        return Ok(());
+    }
     let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
     for annotation in item.entry().annotations() {
         let name = format!("{}{}", header::PARAMETER_PREFIX, annotation.header.to_ascii_lowercase());

@@ -71,9 +71,9 @@ impl Recorder {
         Recorder { ledger, redactor, max_body_bytes, on_failure, failing: AtomicBool::new(false) }
     }
 
-    /// Whether calls must be refused because nothing can be written down. One call at a time may try again.
+    /// Whether calls must be refused because the last record could not be written. Only another record changes that.
     pub fn refuses(&self) -> bool {
-        self.on_failure == OnFailure::Deny && self.failing.swap(false, Ordering::AcqRel)
+        self.on_failure == OnFailure::Deny && self.failing.load(Ordering::Acquire)
     }
 
     /// Writes a call down.
@@ -103,7 +103,13 @@ impl Recorder {
             policy_revision: end.policy_revision,
         });
         match appended {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                // Read before written, so that calls do not take this from each other's caches while all is well.
+                if self.failing.load(Ordering::Relaxed) {
+                    self.failing.store(false, Ordering::Release);
+                }
+                Ok(())
+            }
             Err(error) => {
                 tracing::error!(alert = "ledger", %error, "a call could not be recorded");
                 self.failing.store(true, Ordering::Release);

@@ -7,7 +7,7 @@ pub mod sealed;
 pub mod table;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use toolgate_client::Caller;
@@ -31,6 +31,8 @@ pub struct Session {
     pub inflight: inflight::Inflight,
     pub questions: questions::Questions,
     last_seen: AtomicU64,
+    /// Whether the client has said who it is. A stream is open before that.
+    begun: AtomicBool,
 }
 
 impl Session {
@@ -45,7 +47,21 @@ impl Session {
             inflight: inflight::Inflight::default(),
             questions: questions::Questions::default(),
             last_seen: AtomicU64::new(0),
+            begun: AtomicBool::new(true),
         }
+    }
+
+    /// A session whose client has opened a stream and said nothing yet.
+    pub fn unnamed(key: u64, version: Version, principal: Arc<Principal>) -> Session {
+        let envelope = Envelope::new(Era::Legacy, bytes::Bytes::from_static(b"{}"), None);
+        let session = Session::new(key, version, principal, envelope);
+        session.begun.store(false, Ordering::Release);
+        session
+    }
+
+    /// Whether the client has said who it is.
+    pub fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire)
     }
 
     /// The client as servers see it.
@@ -72,6 +88,7 @@ impl Session {
             envelope: caller.envelope.clone(),
             log_level: None,
         }));
+        self.begun.store(true, Ordering::Release);
     }
 
     /// Notes that the client was heard of at `tick`.

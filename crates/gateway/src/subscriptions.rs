@@ -61,10 +61,13 @@ pub struct Watched {
 #[error("a client may watch at most {MAX_PER_CLIENT} resources")]
 pub struct TooMany;
 
+/// For each resource, who watches it and under which URI.
+type Table = HashMap<Watched, Vec<(Subscriber, Arc<str>)>>;
+
 /// All subscriptions.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
-    table: Mutex<HashMap<Watched, Vec<(Subscriber, Arc<str>)>>>,
+    table: Mutex<Table>,
 }
 
 impl Subscriptions {
@@ -126,7 +129,7 @@ impl Subscriptions {
     }
 }
 
-fn watched_of(table: &HashMap<Watched, Vec<(Subscriber, Arc<str>)>>, server: &Arc<str>) -> BTreeSet<String> {
+fn watched_of(table: &Table, server: &Arc<str>) -> BTreeSet<String> {
     table
         .keys()
         .filter(|watched| watched.server == *server)

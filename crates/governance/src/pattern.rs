@@ -19,7 +19,7 @@ pub enum PatternError {
 
 /// One compiled pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pattern {
+pub enum Pattern {
     /// Fits every name.
     Any,
     /// Fits this name only.
@@ -36,7 +36,7 @@ pub(crate) struct PatternSet {
 
 impl Pattern {
     /// Reads a pattern.
-    pub(crate) fn parse(text: &str) -> Result<Pattern, PatternError> {
+    pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         match text {
             "" => Err(PatternError::Empty),
             _ if text.len() > MAX_PATTERN_BYTES => Err(PatternError::TooLong(text.len())),
@@ -47,7 +47,7 @@ impl Pattern {
     }
 
     /// Whether the name fits.
-    pub(crate) fn fits(&self, name: &str) -> bool {
+    pub fn fits(&self, name: &str) -> bool {
         match self {
             Pattern::Any => true,
             Pattern::Literal(literal) => **literal == *name,

@@ -1,8 +1,11 @@
 //! From the servers of a configuration to those that the gateway shall have.
 
+use std::time::Duration;
+
 use toolgate_client::manager::server_spec;
-use toolgate_config::{Config, Isolation};
+use toolgate_config::{Config, Isolation, ServerConfig};
 use toolgate_gateway::Desired;
+use toolgate_governance::Pattern;
 
 /// All servers that are switched on.
 pub(crate) fn servers(config: &Config) -> Vec<Desired> {
@@ -12,7 +15,14 @@ pub(crate) fn servers(config: &Config) -> Vec<Desired> {
             spec: server_spec(name, server)?,
             isolated: server.isolation == Isolation::Client,
             max_output_bytes: server.max_output_bytes,
+            tool_timeouts: timeouts(server),
         })
     });
     desired.collect()
+}
+
+/// Patterns that cannot be read are left out: they would fit nothing.
+fn timeouts(server: &ServerConfig) -> Vec<(Pattern, Duration)> {
+    let stated = server.tool_timeouts.iter();
+    stated.filter_map(|(pattern, timeout)| Some((Pattern::parse(pattern).ok()?, *timeout))).collect()
 }

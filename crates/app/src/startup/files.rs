@@ -1,6 +1,9 @@
 //! Which files are read, and what is said of them.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use toolgate_config::discover::{self, Search};
 use toolgate_config::{Config, Loaded, Overrides, Request};
@@ -57,6 +60,11 @@ pub(crate) fn report(loaded: &Loaded) -> bool {
 /// Where state is kept.
 pub(crate) fn state_dir(config: &Config) -> Option<PathBuf> {
     config.state_dir.clone().or_else(usual_state_dir)
+}
+
+/// Makes a state folder that only its owner can look into, where there is none.
+pub(crate) fn make_state_dir(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// How variables are looked up.

@@ -2,18 +2,18 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use toolgate_gateway::seal::Seal;
 
-use crate::startup::StartError;
+use crate::startup::{StartError, files};
 
 /// The key in a state folder, made where there is none.
 pub(crate) fn kept(folder: &Path) -> Result<[u8; 32], StartError> {
     let path = folder.join("session.key");
     let failed = |cause| StartError::Key { path: path.clone(), cause };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    files::make_state_dir(folder).map_err(failed)?;
     let new = Seal::new_key()?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
         Ok(mut file) => {

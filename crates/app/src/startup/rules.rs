@@ -10,7 +10,9 @@ use toolgate_governance::rules::{
 /// All rules of a configuration.
 pub(crate) fn of(config: &Config) -> Rules {
     if !config.policy.enabled {
-        return Rules { server_allowed: allowed_tools(config), ..Rules::default() };
+        // What servers offer at all is said in their own records and holds without a policy too.
+        let policy = PolicyRules { rules: denied_tools(config).collect(), ..PolicyRules::default() };
+        return Rules { policy, server_allowed: allowed_tools(config), ..Rules::default() };
     }
     Rules {
         policy: PolicyRules {
@@ -102,7 +104,10 @@ fn server_approvals(config: &Config) -> impl Iterator<Item = ApprovalRule> + '_ 
             by: Approver::Operator,
             timeout_seconds: 300,
         };
-        let of_tools = server.tool_approvals.iter().map(move |(tool, approval)| {
+        let mut patterns: Vec<_> = server.tool_approvals.iter().collect();
+        // The longest matching pattern counts, and the first rule that matches decides.
+        patterns.sort_by_key(|(tool, _)| std::cmp::Reverse(tool.len()));
+        let of_tools = patterns.into_iter().map(move |(tool, approval)| {
             of_server(vec![tool.clone()], *approval, format!("servers.{name}.tool_approvals.{tool}"))
         });
         let whole = (server.approval != toolgate_config::ApprovalMode::Never)

@@ -129,6 +129,9 @@ fn check_headers(message: &Message, headers: &HeaderMap) -> Result<(), Refusal> 
     let named = match message.method() {
         Some(Method::ToolsCall | Method::PromptsGet) => message.field_text(Field::Name),
         Some(Method::ResourcesRead) => message.field_text(Field::Uri),
+        Some(Method::TasksGet | Method::TasksCancel | Method::TasksUpdate) => {
+            message.field_text(Field::TaskId)
+        }
         _ => None,
     };
     let Some(named) = named else { return Ok(()) };

@@ -136,7 +136,7 @@ fn caller(gateway: &Gateway, request: &Request<Incoming>, peer: IpAddr) -> Resul
     gateway.door.load().authenticate(request.headers(), peer).map_err(|unknown| {
         let reply = ErrorReply::new(Code::InvalidRequest, unknown.why);
         let mut refusal = Refusal::new(StatusCode::UNAUTHORIZED, reply, Era::Legacy);
-        refusal.authenticate = Some(unknown.challenge);
+        refusal.authenticate = Some(Box::new(unknown.challenge));
         refusal
     })
 }

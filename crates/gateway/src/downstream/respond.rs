@@ -19,7 +19,7 @@ pub struct Refusal {
     /// The id of the request, where it could be read.
     pub id: Option<Bytes>,
     /// How to prove who one is, where that was missing.
-    pub authenticate: Option<HeaderValue>,
+    pub authenticate: Option<Box<HeaderValue>>,
 }
 
 impl Refusal {
@@ -38,7 +38,7 @@ impl Refusal {
     pub fn response(&self) -> Response<Body> {
         let mut response = json(self.status, self.reply.answer(self.id.as_deref(), self.era));
         if let Some(challenge) = &self.authenticate {
-            response.headers_mut().insert(http::header::WWW_AUTHENTICATE, challenge.clone());
+            response.headers_mut().insert(http::header::WWW_AUTHENTICATE, HeaderValue::clone(challenge));
         }
         response
     }

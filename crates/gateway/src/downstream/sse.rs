@@ -9,7 +9,6 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolgate_protocol::era::Envelope;
 use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
 
 use crate::downstream::body::{self, Body};
@@ -45,8 +44,7 @@ pub fn open(gateway: &Arc<Gateway>, principal: &Arc<Principal>) -> Response<Body
     let Ok(key) = gateway.seal.random_number() else {
         return respond::words(StatusCode::INTERNAL_SERVER_ERROR, "no random numbers");
     };
-    let envelope = Envelope::new(Era::Legacy, Bytes::from_static(b"{}"), None);
-    let session = Session::new(key, Version::V2024_11_05, Arc::clone(principal), envelope);
+    let session = Session::unnamed(key, Version::V2024_11_05, Arc::clone(principal));
     let reading = session.mailbox.read(None);
     let (answers, arriving) = mpsc::channel(ANSWERS);
     let connection =

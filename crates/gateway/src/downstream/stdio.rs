@@ -7,7 +7,6 @@ use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
-use toolgate_protocol::era::Envelope;
 use toolgate_protocol::message::{MetaField, Unreadable};
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version};
 
@@ -44,9 +43,8 @@ pub async fn serve(
     output: impl AsyncWrite + Unpin + Send + 'static,
     principal: Arc<Principal>,
 ) {
-    let envelope = Envelope::new(Era::Legacy, Bytes::from_static(b"{}"), None);
     let key = gateway.seal.random_number().unwrap_or_default();
-    let session = Arc::new(Session::new(key, Version::NEWEST_LEGACY, Arc::clone(&principal), envelope));
+    let session = Arc::new(Session::unnamed(key, Version::NEWEST_LEGACY, Arc::clone(&principal)));
     gateway.stdio.store(Some(Arc::clone(&session)));
     let (out, outgoing) = mpsc::channel(OUT);
     let writer = tokio::spawn(write(outgoing, Arc::clone(&session), output));

@@ -13,6 +13,9 @@ use crate::fleet::Member;
 /// Why a server's lists could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
+    /// News of an earlier server of the same name can ask for lists before this one has said anything.
+    #[error("the server has not been reached yet")]
+    NotReached,
     #[error(transparent)]
     Call(#[from] CallError),
     #[error(transparent)]
@@ -39,6 +42,8 @@ pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option
         };
         match fetched {
             Ok(listing) => fresh(&member, Some(listing)),
+            // It will be asked again when it is ready; until then it has not been heard of.
+            Err(RefreshError::NotReached) => {}
             Err(error) => {
                 tracing::warn!(server = %member.server.name(), %error, "the lists could not be fetched");
                 fresh(&member, None);
@@ -48,11 +53,11 @@ pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option
 }
 
 async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Listing, RefreshError> {
-    let status = member.server.status();
-    let greeting = status.greeting;
-    let capabilities = greeting.as_ref().map(|greeting| greeting.capabilities.clone()).unwrap_or_default();
+    // Without a greeting it is not known what it offers, which is not the same as nothing.
+    let greeting = member.server.status().greeting.ok_or(RefreshError::NotReached)?;
+    let capabilities = greeting.capabilities.clone();
     let before = member.listing.load_full();
-    let mut listing = Listing::new(Arc::clone(member.server.name()), greeting, member.over_http());
+    let mut listing = Listing::new(Arc::clone(member.server.name()), Some(greeting), member.over_http());
     for kind in Kind::ALL {
         if !declares(&capabilities, kind) {
             continue;

@@ -13,6 +13,11 @@ use crate::session::Session;
 impl Gateway {
     /// Makes the catalogue anew from what the servers list now, and tells clients what changed.
     pub fn publish(&self) {
+        self.publish_for(&[]);
+    }
+
+    /// The same; clients are told of the lists in `told` in any case.
+    pub(super) fn publish_for(&self, told: &[Kind]) {
         let published = Arc::new(Published::of(&self.fleet.members(), self.settings.naming));
         let before = self.published.swap(Arc::clone(&published));
         for clash in published.catalog.clashes() {
@@ -22,22 +27,24 @@ impl Gateway {
             }
         }
         let changed = published.catalog.changed_from(&before.catalog);
-        if changed.tools {
+        if changed.tools || told.contains(&Kind::Tool) {
             self.announce(Kind::Tool);
         }
-        if changed.prompts {
+        if changed.prompts || told.contains(&Kind::Prompt) {
             self.announce(Kind::Prompt);
         }
-        if changed.resources {
+        if changed.resources || told.contains(&Kind::Resource) {
             self.announce(Kind::Resource);
         }
     }
 
-    /// Calls `each` for every legacy client that is here.
+    /// Calls `each` for every legacy client that is here and has said who it is.
     pub fn each_session(&self, mut each: impl FnMut(&Arc<Session>)) {
         self.sessions.for_each(&mut each);
-        self.streams.sessions().iter().for_each(&mut each);
-        if let Some(session) = self.stdio.load_full() {
+        let streams = self.streams.sessions();
+        let streaming = streams.iter().filter(|session| session.has_begun());
+        streaming.for_each(&mut each);
+        if let Some(session) = self.stdio.load_full().filter(|session| session.has_begun()) {
             each(&session);
         }
     }
@@ -45,6 +52,7 @@ impl Gateway {
     /// Tells the servers which resources are watched still, after clients have left.
     pub fn sweep(&self) {
         self.parked.sweep();
+        self.isolated.sweep(&self.tracker);
         for (server, uris) in self.subscriptions.sweep() {
             if let Some(member) = self.fleet.member(&server) {
                 member.server.subscribe(uris);

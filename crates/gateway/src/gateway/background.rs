@@ -65,9 +65,9 @@ impl Gateway {
                     State::Asleep | State::Connecting | State::Degraded | State::Draining => {}
                 }
             }
-            What::ToolsChanged => member.make_stale(&[Kind::Tool]),
-            What::PromptsChanged => member.make_stale(&[Kind::Prompt]),
-            What::ResourcesChanged => member.make_stale(&[Kind::Resource, Kind::Template]),
+            What::ToolsChanged => member.changed(&[Kind::Tool]),
+            What::PromptsChanged => member.changed(&[Kind::Prompt]),
+            What::ResourcesChanged => member.changed(&[Kind::Resource, Kind::Template]),
             What::ResourceUpdated(params) => {
                 let uri = Object::parse(&params).ok().and_then(|params| params.text("uri").map(String::from));
                 if let Some(uri) = uri {
@@ -118,7 +118,7 @@ impl Gateway {
             }
             member.listing.store(Some(Arc::new(listing)));
             // Published before anybody is told that the server has settled.
-            self.publish();
+            self.publish_for(&member.take_told());
         }
         self.fleet.settled(member);
     }

@@ -73,12 +73,25 @@ fn relay(
         }
         Client::Modern { .. } => None,
     };
+    // A legacy server gives no state, so a state that is not ours either was forged.
+    if message.field(Field::RequestState).is_some() && is_legacy(&routed.member) {
+        return Err(ErrorReply::new(
+            Code::InvalidParams,
+            "'requestState' is not one that was given out here",
+        ));
+    }
     let call = Call {
         message: message.clone(),
         native: routed.native,
         caller: client.caller(),
         parameters: routed.parameters,
-        timeout: None,
+        timeout: routed.target.as_ref().and_then(|target| routed.member.timeout(&target.native)),
+    };
+    let server = if routed.member.desired.isolated {
+        let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
+        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
+    } else {
+        routed.member.server.clone()
     };
     let cleared = match (asked.method, &routed.target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
@@ -87,13 +100,14 @@ fn relay(
             Cleared::Governed(admitted, closing)
         }
         // Completions are of use only for what can be seen.
-        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client, target) => {
+        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client.principal(), target) => {
             return Err(enforce::refuse::unknown(target.kind, &target.exposed));
         }
         _ => Cleared::Free(call),
     };
     let way = Way {
-        server: routed.member.server.clone(),
+        server,
+        capacity: Arc::clone(&gateway.capacity),
         parked: Arc::clone(&gateway.parked),
         tasks: Arc::clone(&gateway.tasks),
         max_output_bytes: routed.member.desired.max_output_bytes,
@@ -104,6 +118,10 @@ fn relay(
 
 fn asked(message: &Message) -> Result<Asked, ErrorReply> {
     Asked::of(message).ok_or_else(|| ErrorReply::new(Code::InvalidRequest, "a request must have an 'id'"))
+}
+
+fn is_legacy(member: &Member) -> bool {
+    member.server.status().greeting.is_some_and(|greeting| greeting.era == Era::Legacy)
 }
 
 /// The server that can have tasks, where there is just one.

@@ -37,6 +37,11 @@ pub async fn page(
     Ok(Outcome::Answer(page.answer(message.id().unwrap_or(b"null"), client.era()), None))
 }
 
+/// Whether a client finds a tool in its list.
+pub fn is_visible(gateway: &Gateway, client: &Client, tool: &Item) -> bool {
+    gateway.gate.standing(client.principal()).is_visible(&subject(Kind::Tool, tool), None)
+}
+
 /// The lists as this client sees them: prepared once for all clients that see the same.
 fn view(gateway: &Gateway, published: &Published, client: &Client) -> Arc<View> {
     let standing = gateway.gate.standing(client.principal());

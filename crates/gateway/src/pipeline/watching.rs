@@ -3,27 +3,32 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use toolgate_governance::Kind;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message};
 
+use crate::enforce;
 use crate::gateway::Gateway;
 use crate::listen::{Filter, Listener};
 use crate::pipeline::{Outcome, result};
-use crate::published::Published;
+use crate::principal::Principal;
 use crate::relay::notice;
 use crate::router;
 use crate::session::Session;
 use crate::subscriptions::{Subscriber, Watched};
 
 /// `subscriptions/listen` of a modern client.
-pub fn listen(gateway: &Arc<Gateway>, message: &Message) -> Result<Outcome, ErrorReply> {
+pub fn listen(
+    gateway: &Arc<Gateway>,
+    principal: &Principal,
+    message: &Message,
+) -> Result<Outcome, ErrorReply> {
     let mut filter = Filter::of(message)?;
-    let published = gateway.published();
-    // A resource that nobody has cannot be watched; the acknowledgement says what is.
+    // A resource that is not there cannot be watched; the acknowledgement says what is.
     let mut watched = Vec::new();
-    filter.uris.retain(|uri| match watch(&published, uri) {
+    filter.uris.retain(|uri| match watch(gateway, principal, uri) {
         Ok(one) => {
-            watched.push((one, uri.as_str().into()));
+            watched.extend(one.map(|one| (one, uri.as_str().into())));
             true
         }
         Err(_) => false,
@@ -45,8 +50,9 @@ pub async fn subscribe(
 ) -> Result<Outcome, ErrorReply> {
     gateway.fleet.settle(gateway.settings.start_patience).await;
     let uri = uri(message)?;
-    let watched = watch(&gateway.published(), &uri)?;
-    begin(gateway, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
+    if let Some(watched) = watch(gateway, &session.principal, &uri)? {
+        begin(gateway, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
+    }
     Ok(result(message, b"{}"))
 }
 
@@ -57,10 +63,11 @@ pub fn unsubscribe(
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let uri = uri(message)?;
-    let watched = watch(&gateway.published(), &uri)?;
-    let left = gateway.subscriptions.remove(&watched, &Subscriber::Legacy(Arc::downgrade(session)));
-    if let Some(member) = gateway.fleet.member(&watched.server) {
-        member.server.subscribe(left);
+    if let Some(watched) = watch(gateway, &session.principal, &uri)? {
+        let left = gateway.subscriptions.remove(&watched, &Subscriber::Legacy(Arc::downgrade(session)));
+        if let Some(member) = gateway.fleet.member(&watched.server) {
+            member.server.subscribe(left);
+        }
     }
     Ok(result(message, b"{}"))
 }
@@ -95,11 +102,20 @@ fn uri(message: &Message) -> Result<String, ErrorReply> {
     uri.map(String::from).ok_or_else(|| ErrorReply::new(Code::InvalidParams, "'params.uri' must be a string"))
 }
 
-fn watch(published: &Published, uri: &str) -> Result<Watched, ErrorReply> {
+/// What is watched for a resource. One that the caller must not see is like one that nobody lists: where such a one is
+/// accepted, on the word of the only server that could have it, so is this, and nothing will be heard of it.
+fn watch(gateway: &Gateway, principal: &Principal, uri: &str) -> Result<Option<Watched>, ErrorReply> {
     let place = Some(toolgate_protocol::Span::new(0, 0));
-    let routed = router::resource(published, place, uri)?;
+    let published = gateway.published();
+    let routed = router::resource(&published, place, uri)?;
+    if routed.target.as_ref().is_some_and(|target| !enforce::is_visible(&gateway.gate, principal, target)) {
+        return match published.catalog.takes_unlisted_resources() {
+            true => Ok(None),
+            false => Err(enforce::refuse::unknown(Kind::Resource, uri)),
+        };
+    }
     let native = routed.native.map_or_else(|| uri.into(), |(_, native)| native);
-    Ok(Watched { server: Arc::clone(routed.member.server.name()), native })
+    Ok(Some(Watched { server: Arc::clone(routed.member.server.name()), native }))
 }
 
 fn begin(

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use toolgate_client::{Question, Reply};
 use toolgate_protocol::{Code, Era, ErrorReply, Method, Object};
 
-use crate::session::{Client, Session};
+use crate::session::Session;
 
 /// A question on its way: the request to send, and what must be awaited for the server to get the reply.
 pub(super) struct Open {
@@ -13,14 +13,13 @@ pub(super) struct Open {
     pub(super) reply: BoxFuture<'static, ()>,
 }
 
-/// Whether the client said that it can answer such a question.
-pub(super) fn can_answer(client: &Client, question: &Question) -> bool {
-    let caller = client.caller();
-    let Ok(capabilities) = Object::parse(&caller.envelope.capabilities) else { return false };
-    match question.method {
+/// Whether a client with these capabilities can answer such a question.
+pub(super) fn can_answer(capabilities: &[u8], method: Method, params: &[u8]) -> bool {
+    let Ok(capabilities) = Object::parse(capabilities) else { return false };
+    match method {
         Method::CreateMessage => capabilities.get("sampling").is_some(),
         Method::RootsList => capabilities.get("roots").is_some(),
-        Method::Elicit => capabilities.get("elicitation").is_some_and(|how| elicits(how, &question.params)),
+        Method::Elicit => capabilities.get("elicitation").is_some_and(|how| elicits(how, params)),
         _ => false,
     }
 }

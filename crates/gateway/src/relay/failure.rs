@@ -3,6 +3,8 @@
 use toolgate_client::CallError;
 use toolgate_protocol::{Code, ErrorReply, text};
 
+use crate::capacity::Full;
+
 /// The error for a call that got no answer: what, why, and whether to try again.
 pub fn reply(error: &CallError) -> ErrorReply {
     let message = error.to_string();
@@ -22,6 +24,12 @@ pub fn reply(error: &CallError) -> ErrorReply {
         CallError::Busy { server, .. } => failed(Code::ExecutionError, message, server, true),
         CallError::NoSuchMethod { server, .. } => failed(Code::MethodNotFound, message, server, false),
     }
+}
+
+/// The gateway has more to do than it may.
+pub fn full(full: Full) -> ErrorReply {
+    ErrorReply::new(Code::ExecutionError, full.to_string())
+        .with_data(r#"{"details":{"stage":"capacity"},"retryable":true,"retry_after":1}"#)
 }
 
 /// The server needed something that the client did not say it can do.

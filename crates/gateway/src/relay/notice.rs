@@ -37,6 +37,12 @@ pub fn progress(params: &[u8], token: Option<&[u8]>) -> Option<Bytes> {
     Some(write(Method::Progress.name(), Some(&splice.finish())))
 }
 
+/// How far a server says it is.
+pub fn progress_made(params: &[u8]) -> Option<f64> {
+    let made = serde_json::from_slice(Object::parse(params).ok()?.get("progress")?).ok();
+    made.filter(|made: &f64| made.is_finite())
+}
+
 /// Whether the client wants to hear this log message: of the level it chose and above. A modern client that chose none
 /// must not hear any; a legacy one hears what the server chooses.
 pub fn log_wanted(params: &[u8], client: &Client, asked: &Asked) -> bool {

@@ -16,6 +16,7 @@ use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Outbox, Question, Server};
 use toolgate_governance::{Admitted, Permitted, Refusal};
 
+use crate::capacity::{Capacity, Full};
 use crate::enforce::closing::Closing;
 use crate::enforce::consent;
 use crate::relay::round::{self, Round};
@@ -49,6 +50,7 @@ pub struct Last {
 
 /// What may go to a server.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once for a request and taken apart at once")]
 pub enum Cleared {
     /// What policy governs: it passed the gate, or waits for somebody to agree.
     Governed(Admitted<Call>, Closing),
@@ -60,6 +62,7 @@ pub enum Cleared {
 #[derive(Clone, Debug)]
 pub struct Way {
     pub server: Server,
+    pub capacity: Arc<Capacity>,
     pub parked: Arc<Parked>,
     pub tasks: Arc<Tasks>,
     /// The longest result that is passed on.
@@ -94,12 +97,18 @@ pub(super) struct Inner {
     lacking: Option<&'static str>,
     ready: VecDeque<Piece>,
     rounds: u32,
-    /// How often the client was told that the call goes on.
-    reminders: u32,
+    /// The progress that the client last heard of. It must only grow, whoever tells it.
+    progressed: f64,
     underway: Option<Underway>,
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Answer, CallError>> + Send>>;
+/// Why a call has no answer.
+pub(super) enum NoAnswer {
+    Full(Full),
+    Call(CallError),
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Answer, NoAnswer>> + Send>>;
 
 enum Stage {
     /// Somebody must agree first.
@@ -145,11 +154,11 @@ impl Passage {
             String::new()
         };
         let (stage, call, closing) = match cleared {
-            Cleared::Free(call) => (Stage::calling(&way.server, &call, &outbox), Some(call), None),
+            Cleared::Free(call) => (Stage::calling(&way, &call, &outbox), Some(call), None),
             Cleared::Governed(Admitted::Permitted(permitted), mut closing) => {
                 let (call, terms) = permitted.into_parts();
                 closing.runs_under(terms);
-                (Stage::calling(&way.server, &call, &outbox), Some(call), Some(closing))
+                (Stage::calling(&way, &call, &outbox), Some(call), Some(closing))
             }
             Cleared::Governed(Admitted::Waiting(waiting), closing) => {
                 let (decision, asked) = consent::begin(closing.gate(), waiting, closing.draft());
@@ -171,7 +180,7 @@ impl Passage {
             lacking: None,
             ready: VecDeque::new(),
             rounds: 0,
-            reminders: 0,
+            progressed: 0.0,
             underway,
         };
         if matches!(inner.stage, Stage::Waiting(_)) {
@@ -207,9 +216,13 @@ impl Passage {
 }
 
 impl Stage {
-    fn calling(server: &Server, call: &Call, outbox: &Arc<Outbox>) -> Stage {
-        let (server, call, outbox) = (server.clone(), call.clone(), Arc::clone(outbox));
-        Stage::Calling(Box::pin(async move { server.call(call, &outbox).await }))
+    fn calling(way: &Way, call: &Call, outbox: &Arc<Outbox>) -> Stage {
+        let (server, capacity) = (way.server.clone(), Arc::clone(&way.capacity));
+        let (call, outbox) = (call.clone(), Arc::clone(outbox));
+        Stage::Calling(Box::pin(async move {
+            let _place = capacity.place().await.map_err(NoAnswer::Full)?;
+            server.call(call, &outbox).await.map_err(NoAnswer::Call)
+        }))
     }
 }
 

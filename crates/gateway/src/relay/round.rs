@@ -7,6 +7,7 @@ use toolgate_client::Reply;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Splice, text};
 
+use crate::relay::{asking, failure};
 use crate::session::Session;
 
 /// The client's answers, ready to go with the repeated request.
@@ -23,6 +24,8 @@ pub struct Round {
 pub enum Refused {
     #[error("the server asked for input in a form that cannot be read: {0}")]
     Unreadable(String),
+    #[error("the server needs the client capability '{0}'")]
+    Lacking(&'static str),
     #[error("too many questions are open at this client")]
     TooMany,
     #[error("the client answered the question '{key}' with an error: {error}")]
@@ -34,7 +37,10 @@ pub enum Refused {
 impl Refused {
     /// The error that ends the request.
     pub fn reply(&self) -> ErrorReply {
-        ErrorReply::new(Code::ExecutionError, self.to_string())
+        match self {
+            Refused::Lacking(capability) => failure::lacking(capability),
+            _ => ErrorReply::new(Code::ExecutionError, self.to_string()),
+        }
     }
 }
 
@@ -54,6 +60,7 @@ pub fn begin(session: &Session, message: &Message) -> Result<Begun, Refused> {
         return Ok((Vec::new(), async { Ok(round) }.boxed()));
     };
     let requests = Object::parse(requests).map_err(|error| Refused::Unreadable(error.to_string()))?;
+    let caller = session.caller();
     let mut messages = Vec::new();
     let mut replies = Vec::new();
     for (key, request) in requests.members() {
@@ -62,8 +69,11 @@ pub fn begin(session: &Session, message: &Message) -> Result<Begun, Refused> {
         if !method.is_question() {
             return Err(Refused::Unreadable(format!("'{key}' is no question to a client")));
         }
-        let asked =
-            session.questions.ask(method, request.get("params").unwrap_or(b"{}")).ok_or(Refused::TooMany)?;
+        let params = request.get("params").unwrap_or(b"{}");
+        if !asking::can_answer(&caller.envelope.capabilities, method, params) {
+            return Err(Refused::Lacking(asking::capability(method).unwrap_or_default()));
+        }
+        let asked = session.questions.ask(method, params).ok_or(Refused::TooMany)?;
         messages.push(asked.message.clone());
         let key = key.into_owned();
         replies.push(async move {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolgate_config::Loaded;
 
 use super::Finding;
-use crate::connection::Connection;
+use crate::connection::{Connection, Purpose};
 use crate::failure::Failure;
 
 /// Asks the running gateway, or connects to every server from here.
@@ -13,7 +13,7 @@ pub(super) async fn check(loaded: &Loaded, running: Option<Value>) -> Result<Vec
         Some(status) => status,
         None if loaded.config.servers.is_empty() => return Ok(Vec::new()),
         None => {
-            let mut connection = Connection::own(loaded)?;
+            let mut connection = Connection::own(loaded, Purpose::Look)?;
             let status = connection.status().await;
             connection.close().await;
             status?

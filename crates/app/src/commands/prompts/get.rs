@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolgate_client::content;
 
 use crate::commands::arguments::ArgumentArgs;
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::{Output, Paint};
 
@@ -26,7 +26,7 @@ pub(crate) struct GetArgs {
 /// Prints a prompt.
 pub(super) fn run(args: &GetArgs, output: &Output) -> Result<ExitCode, Failure> {
     let params = json!({"name": args.name, "arguments": args.arguments.object()?});
-    let result = with_connection(&args.connection, async |connection| {
+    let result = with_connection(&args.connection, Purpose::Use, async |connection| {
         connection.request("prompts/get", params).await
     })?;
     if output.json {

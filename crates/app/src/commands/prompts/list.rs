@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::{Cell, Output};
 
@@ -18,7 +18,7 @@ pub(crate) struct ListArgs {
 
 /// Lists prompts.
 pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure> {
-    let prompts = with_connection(&args.connection, async |connection| {
+    let prompts = with_connection(&args.connection, Purpose::Look, async |connection| {
         let prompts = connection.list("prompts/list", "prompts").await?;
         connection.note_missing(output).await?;
         Ok(prompts)

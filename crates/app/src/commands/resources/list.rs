@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::{Cell, Output};
 
@@ -19,7 +19,7 @@ pub(crate) struct ListArgs {
 
 /// Lists resources and templates.
 pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure> {
-    let (resources, templates) = with_connection(&args.connection, async |connection| {
+    let (resources, templates) = with_connection(&args.connection, Purpose::Look, async |connection| {
         let resources = connection.list("resources/list", "resources").await?;
         let templates = connection.list("resources/templates/list", "resourceTemplates").await?;
         connection.note_missing(output).await?;

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use toolgate_client::content;
 
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -35,7 +35,7 @@ pub(crate) struct ReadArgs {
 /// Prints a resource, or writes it into a file.
 pub(super) fn run(args: &ReadArgs, output: &Output) -> Result<ExitCode, Failure> {
     let params = json!({"uri": args.uri});
-    let result = with_connection(&args.connection, async |connection| {
+    let result = with_connection(&args.connection, Purpose::Use, async |connection| {
         connection.request("resources/read", params).await
     })?;
     let contents = result.get("contents").and_then(Value::as_array).cloned().unwrap_or_default();

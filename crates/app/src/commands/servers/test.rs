@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{target, transport_word};
 use crate::cli::ConfigArgs;
-use crate::connection::{Connection, block_on};
+use crate::connection::{Connection, Purpose, block_on};
 use crate::failure::Failure;
 use crate::logs;
 use crate::output::{Cell, Output};
@@ -51,7 +51,7 @@ pub(super) fn run(args: &TestArgs, output: &Output) -> Result<ExitCode, Failure>
     }
     let began = Instant::now();
     let status = block_on(async {
-        let mut connection = Connection::own(&loaded)?;
+        let mut connection = Connection::own(&loaded, Purpose::Look)?;
         let status = connection.status().await;
         connection.close().await;
         status

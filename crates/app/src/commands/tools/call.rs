@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolgate_client::content;
 
 use crate::commands::arguments::ArgumentArgs;
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -35,8 +35,9 @@ pub(crate) struct CallArgs {
 /// Calls a tool.
 pub(super) fn run(args: &CallArgs, output: &Output) -> Result<ExitCode, Failure> {
     let params = json!({"name": args.name, "arguments": args.arguments.object()?});
-    let result =
-        with_connection(&args.connection, async |connection| connection.request("tools/call", params).await)?;
+    let result = with_connection(&args.connection, Purpose::Use, async |connection| {
+        connection.request("tools/call", params).await
+    })?;
     let failed = result.get("isError").and_then(Value::as_bool) == Some(true);
     if output.json {
         output.value(&result);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::Value;
 
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::{Cell, Output, Paint};
 
@@ -21,8 +21,9 @@ pub(crate) struct DescribeArgs {
 
 /// Shows a tool.
 pub(super) fn run(args: &DescribeArgs, output: &Output) -> Result<ExitCode, Failure> {
-    let tools =
-        with_connection(&args.connection, async |connection| connection.list("tools/list", "tools").await)?;
+    let tools = with_connection(&args.connection, Purpose::Look, async |connection| {
+        connection.list("tools/list", "tools").await
+    })?;
     let is_wanted = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(&args.name);
     let Some(tool) = tools.iter().find(is_wanted) else {
         return Err(Failure::not_found(format!("there is no tool '{}'", args.name))

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::connection::{ConnectionArgs, with_connection};
+use crate::connection::{ConnectionArgs, Purpose, with_connection};
 use crate::failure::Failure;
 use crate::output::{Cell, Output};
 
@@ -28,7 +28,7 @@ pub(crate) struct ListArgs {
 
 /// Lists tools.
 pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure> {
-    let mut tools = with_connection(&args.connection, async |connection| {
+    let mut tools = with_connection(&args.connection, Purpose::Look, async |connection| {
         let tools = connection.list("tools/list", "tools").await?;
         connection.note_missing(output).await?;
         Ok(tools)

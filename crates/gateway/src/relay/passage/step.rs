@@ -9,7 +9,7 @@ use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
 
-use super::{Inner, Last, Piece, Stage};
+use super::{Inner, Last, NoAnswer, Piece, Stage};
 use crate::enforce::closing::{self, Ended};
 use crate::enforce::refuse;
 use crate::relay::asking::{self, Open};
@@ -28,7 +28,7 @@ enum Woken {
     Replied,
     Quiet,
     Decided(Result<Permitted<Call>, Refusal>),
-    Answered(Result<Answer, CallError>),
+    Answered(Result<Answer, NoAnswer>),
     Input(Result<Round, round::Refused>),
 }
 
@@ -85,12 +85,12 @@ impl Inner {
     /// Tells a client that wants to hear of progress that the call goes on.
     pub(super) fn remind(&mut self, what: &str) {
         let Some(token) = &self.asked.token else { return };
-        self.reminders += 1;
+        // What the server itself reports is not disturbed by steps this small.
+        self.progressed = (self.progressed + 1e-6).max(self.progressed.next_up());
         let params = format!(
             r#"{{"progressToken":{},"progress":{},"message":"{what}"}}"#,
             String::from_utf8_lossy(token),
-            // Progress must grow; what the server itself reports is not disturbed by steps this small.
-            f64::from(self.reminders) / 1e6,
+            self.progressed,
         );
         self.ready.push_back(Piece::Message(notice::write(Method::Progress.name(), Some(params.as_bytes()))));
     }
@@ -100,14 +100,18 @@ impl Inner {
         if let Some(closing) = &mut self.closing {
             closing.runs_under(terms);
         }
-        self.stage = Stage::calling(&self.way.server, &call, &self.outbox);
+        self.stage = Stage::calling(&self.way, &call, &self.outbox);
         self.call = Some(call);
     }
 
     fn said(&mut self, event: Event) {
         let message = match event {
             Event::Ask(question) => return self.ask(question),
-            Event::Progress(params) => notice::progress(&params, self.asked.token.as_deref()),
+            Event::Progress(params) => {
+                self.progressed =
+                    notice::progress_made(&params).map_or(self.progressed, |made| made.max(self.progressed));
+                notice::progress(&params, self.asked.token.as_deref())
+            }
             Event::Log(params) => notice::log_wanted(&params, &self.client, &self.asked)
                 .then(|| notice::write(Method::LogMessage.name(), Some(&params))),
             Event::Other(method, params) => Some(notice::write(method.name(), params.as_deref())),
@@ -117,7 +121,8 @@ impl Inner {
 
     /// Puts a question to the client in the way of its era.
     pub(super) fn ask(&mut self, question: Question) {
-        if !asking::can_answer(&self.client, &question) {
+        let caller = self.client.caller();
+        if !asking::can_answer(&caller.envelope.capabilities, question.method, &question.params) {
             self.lacking = self.lacking.or(asking::capability(question.method));
             return asking::refuse(question);
         }
@@ -138,10 +143,11 @@ impl Inner {
         }
     }
 
-    fn answered(&mut self, answer: Result<Answer, CallError>) {
+    fn answered(&mut self, answer: Result<Answer, NoAnswer>) {
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => {
+            Err(NoAnswer::Full(full)) => return self.failed(&failure::full(full), Status::Error),
+            Err(NoAnswer::Call(error)) => {
                 let timeout = matches!(error, CallError::Timeout { .. });
                 let status = if timeout { Status::Timeout } else { Status::Error };
                 return self.failed(&failure::reply(&error), status);
@@ -166,6 +172,14 @@ impl Inner {
             && status(&answer.message) != Status::Ok
         {
             return self.failed(&failure::lacking(capability), Status::Error);
+        }
+        if let Some(closing) = &self.closing
+            && self.asked.method == Method::ResourcesRead
+            && says_not_found(&answer.message)
+        {
+            // In the server's own words it would differ from what is told of a hidden resource.
+            let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().exposed);
+            return self.failed(&reply, Status::Error);
         }
         self.way.tasks.note(self.way.server.name(), &answer.message);
         let message = output::bounded(answer.message, self.way.max_output_bytes);
@@ -195,7 +209,7 @@ impl Inner {
         match (repeated, &mut self.call) {
             (Some(message), Some(call)) => {
                 call.message = message;
-                self.stage = Stage::calling(&self.way.server, call, &self.outbox);
+                self.stage = Stage::calling(&self.way, call, &self.outbox);
             }
             _ => self.failed(&failure::unrepeatable(), Status::Error),
         }
@@ -228,6 +242,18 @@ fn status(message: &Message) -> Status {
         Kind::Error => Status::Error,
         _ if message.field(Field::IsError) == Some(b"true") => Status::ToolError,
         _ => Status::Ok,
+    }
+}
+
+/// Whether a server says that it has no such resource: by the legacy code, or by the modern one, which names the URI.
+fn says_not_found(message: &Message) -> bool {
+    match error_code(message) {
+        Some(-32002) => true,
+        Some(-32602) => message
+            .body()
+            .and_then(|error| serde_json::from_slice::<serde_json::Value>(error).ok())
+            .is_some_and(|error| error["data"]["uri"].is_string()),
+        _ => false,
     }
 }
 

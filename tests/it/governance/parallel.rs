@@ -1,0 +1,52 @@
+//! Many at once cannot spend more than there is.
+
+use std::sync::Barrier;
+use std::thread;
+
+use harness::{Era, Exchange};
+use serde_json::json;
+
+use super::shop::Shop;
+use super::{caller, details, gateway};
+
+const CLIENTS: usize = 64;
+const CALLS: usize = 4;
+const BUDGET: usize = 100;
+
+#[test]
+fn sixty_four_clients_spend_a_budget_exactly() {
+    let shop = Shop::open();
+    let sections = format!(
+        "prices: {{tools: [{{tools: [buy], price: 1}}]}}\nquotas: [{{id: purse, per: all, budget_per_month: {BUDGET}}}]\n"
+    );
+    let gateway = gateway(&shop, "", &sections);
+    let start = Barrier::new(CLIENTS);
+    let answers: Vec<Exchange> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let (gateway, start) = (&gateway, &start);
+                scope.spawn(move || {
+                    let client = caller(gateway, Era::BOTH[number % 2], &format!("client-{number}"));
+                    start.wait();
+                    let call = |_| client.call("shop__buy", &json!({"item": number}));
+                    (0..CALLS).map(call).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    let (sold, refused): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.answer.get("result").is_some());
+    assert_eq!((sold.len(), refused.len()), (BUDGET, CLIENTS * CALLS - BUDGET));
+    assert_eq!(shop.orders("buy"), BUDGET, "and no other call reached the server");
+    let resets_at = details(refused[0])["resets_at"].clone();
+    for refusal in refused {
+        let details = details(refusal);
+        assert_eq!((&details["rule"], &details["measure"]), (&json!("purse"), &json!("budget_per_month")));
+        assert_eq!((&details["used"], &details["limit"]), (&json!(100_000_000), &json!(100_000_000)));
+        assert_eq!(details["resets_at"], resets_at);
+        let data = &refusal.answer["error"]["data"];
+        assert_eq!(data["retryable"], true);
+        assert!(data["retry_after"].as_u64().unwrap() > 0);
+    }
+}

@@ -1,0 +1,106 @@
+//! Callers by JSON Web Token.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use harness::{Client, Era, Setup};
+use ring::rand::SystemRandom;
+use ring::signature::{Ed25519KeyPair, KeyPair};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::callers::check_refused;
+use super::listed;
+use super::shop::Shop;
+
+/// Somebody who signs tokens.
+struct Issuer(Ed25519KeyPair);
+
+impl Issuer {
+    fn new() -> Issuer {
+        let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+        Issuer(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
+    }
+
+    fn published(&self) -> Value {
+        let key = URL_SAFE_NO_PAD.encode(self.0.public_key());
+        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": "one", "x": key}]})
+    }
+
+    fn bearer(&self, changes: &Value) -> String {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let mut claims = json!({"iss": "https://issuer.example", "aud": "toolgate", "sub": "anna",
+                                "exp": now + 300, "roles": ["sales"]});
+        for (name, value) in changes.as_object().unwrap() {
+            claims[name] = value.clone();
+        }
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", part(&json!({"alg": "EdDSA", "kid": "one"})), part(&claims));
+        let signature = self.0.sign(signed.as_bytes());
+        format!("Bearer {signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
+}
+
+#[test]
+fn tokens_of_a_known_issuer_say_who_calls_and_in_which_groups() {
+    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+    let keys = place.path().join("jwks.json");
+    fs::write(&keys, issuer.published().to_string()).unwrap();
+    let sections = format!(
+        "callers: {{anonymous: deny, jwt: [{{issuer: \"https://issuer.example\", audience: toolgate,\n \
+         jwks_file: \"{}\", groups_claim: roles}}]}}\npolicy: {{default: deny, rules: [\n\
+         {{effect: allow, groups: [sales], tools: [buy]}}, {{effect: allow, callers: [anna], tools: [count]}}]}}\n",
+        keys.display()
+    );
+    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    for era in Era::BOTH {
+        for (changes, expected) in [
+            (json!({}), &["shop__buy", "shop__count"][..]),
+            (json!({"roles": []}), &["shop__count"]),
+            (json!({"sub": "ben"}), &["shop__buy"]),
+            (json!({"sub": "ben", "roles": "sales other"}), &["shop__buy"]),
+            (json!({"sub": "ben", "roles": ["other"]}), &[]),
+        ] {
+            let client = Client::presenting(&gateway, era, &[("authorization", &issuer.bearer(&changes))]);
+            assert_eq!(listed(&client, "tools/list", "tools", "name"), expected, "{changes}");
+        }
+    }
+    for (changes, why) in [
+        (json!({"exp": 1_000_000_000}), "the token has expired"),
+        (json!({"nbf": 9_000_000_000_u64}), "the token is not valid yet"),
+        (json!({"aud": "another"}), "another audience"),
+        (json!({"iss": "https://stranger.example"}), "nor a token of an issuer it knows"),
+        (json!({"sub": ""}), "does not say who is calling"),
+    ] {
+        check_refused(&gateway, &[("authorization", &issuer.bearer(&changes))], why);
+    }
+    let forged = Issuer::new().bearer(&json!({}));
+    check_refused(&gateway, &[("authorization", &forged)], "the signature of the token is wrong");
+    check_refused(&gateway, &[("authorization", "Bearer not.a.token")], "the token is malformed");
+}
+
+#[test]
+fn a_session_ends_with_the_groups_it_was_begun_with() {
+    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+    let keys = place.path().join("jwks.json");
+    fs::write(&keys, issuer.published().to_string()).unwrap();
+    let sections = format!(
+        "callers: {{jwt: [{{issuer: \"https://issuer.example\", audience: toolgate, jwks_file: \"{}\",\n \
+         groups_claim: roles}}]}}\npolicy: {{default: deny, rules: [{{effect: allow, groups: [sales]}}]}}\n",
+        keys.display()
+    );
+    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    let before = issuer.bearer(&json!({}));
+    let anna = Client::presenting(&gateway, Era::Legacy, &[("authorization", &before)]);
+    assert_eq!(anna.call("shop__buy", &json!({"item": 1})).text(), "sold 1");
+
+    let message = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call",
+                         "params": {"name": "shop__buy", "arguments": {"item": 2}}});
+    let mut headers = anna.headers(&message);
+    headers.retain(|(name, _)| *name != "authorization");
+    headers.push(("authorization", issuer.bearer(&json!({"roles": []}))));
+    assert_eq!(anna.post_raw(message.to_string().as_bytes(), &headers).head.status, 404);
+    assert_eq!(shop.orders("buy"), 1);
+}

@@ -1,0 +1,11 @@
+//! The whole of Toolgate, from outside: clients before it, servers behind it.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod calls;
+mod cells;
+mod doors;
+mod governance;
+mod ledger;
+mod questions;
