@@ -40,6 +40,7 @@ impl Scene {
             naming: Naming::Prefixed,
             max_body_bytes: 1 << 20,
             max_sessions: 16,
+            max_concurrency: 16,
             progress_after: Duration::from_secs(30),
             start_patience: Duration::from_secs(1),
             state_dir: Some(folder.path().to_owned()),
@@ -83,7 +84,7 @@ fn database() -> Desired {
         max_waiting: 1,
         max_message_bytes: 1 << 20,
     };
-    Desired { spec, isolated: false, max_output_bytes: None }
+    Desired { spec, isolated: false, max_output_bytes: None, tool_timeouts: Vec::new() }
 }
 
 fn tools() -> Value {
