@@ -140,7 +140,6 @@ fn a_modern_client_listens_to_what_it_asks_for() {
         let upstream = Upstream::start(era, &[]);
         let gateway = Gateway::before("s", upstream.url());
         let client = Client::modern(&gateway);
-        client.request("tools/list", &json!({}));
         let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": [THING]});
         let mut listening = client.begin("subscriptions/listen", &json!({"notifications": wanted}));
         let acknowledged = listening.next().unwrap();
