@@ -131,7 +131,7 @@ fn the_end_of_input_ends_it_after_what_is_under_way() {
     client.close();
     upstream.script().release();
     let mut answered = Vec::new();
-    while let Some(message) = client.next() {
+    for message in client.by_ref() {
         answered.extend(message["id"].as_u64().filter(|_| message.get("result").is_some()));
     }
     answered.sort_unstable();
