@@ -85,7 +85,9 @@ async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> 
             gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
             Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
         }
-        (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, client.principal(), message),
+        (Method::Listen, Client::Modern { .. }) => {
+            watching::listen(gateway, client.principal(), message).await
+        }
         (Method::Ping, Client::Legacy(_)) => Ok(result(message, b"{}")),
         (Method::SetLevel, Client::Legacy(session)) => watching::set_level(gateway, session, message),
         (Method::ResourcesSubscribe, Client::Legacy(session)) => {

@@ -18,12 +18,16 @@ use crate::session::Session;
 use crate::subscriptions::{Subscriber, Watched};
 
 /// `subscriptions/listen` of a modern client.
-pub fn listen(
+pub async fn listen(
     gateway: &Arc<Gateway>,
     principal: &Principal,
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let mut filter = Filter::of(message)?;
+    if !filter.uris.is_empty() {
+        // A server that is still starting may have what is not known yet.
+        gateway.fleet.settle(gateway.settings.start_patience).await;
+    }
     // A resource that is not there cannot be watched; the acknowledgement says what is.
     let mut watched = Vec::new();
     filter.uris.retain(|uri| match watch(gateway, principal, uri) {
