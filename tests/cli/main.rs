@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod files;
 mod looking;
+mod operators;
 mod running;
 mod scene;
 mod servers;

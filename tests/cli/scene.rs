@@ -109,6 +109,13 @@ impl Scene {
 
     /// Starts a gateway over HTTP and waits until it is ready.
     pub(crate) fn start(&self, line: &[&str]) -> Running {
+        let running = self.start_and_see(line);
+        running.line("\"listening\"");
+        running
+    }
+
+    /// Starts a gateway over HTTP. Its log can be seen from the beginning.
+    pub(crate) fn start_and_see(&self, line: &[&str]) -> Running {
         let mut child = std::process::Command::new(toolgate())
             .args(["start", "--transport", "http", "--port", "0"])
             .args(line)
@@ -124,9 +131,7 @@ impl Scene {
         let log = BufReader::new(child.stderr.take().unwrap());
         // Ends with the process, whose log ends then.
         std::thread::spawn(move || log.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let running = Running { child, lines };
-        running.line("\"listening\"");
-        running
+        Running { child, lines }
     }
 }
 

@@ -4,8 +4,13 @@
 
 mod bad_input;
 mod calls;
+mod catalogue;
 mod cells;
 mod doors;
 mod governance;
 mod ledger;
+mod misbehaving;
+mod process_trees;
 mod questions;
+mod sessions;
+mod stdio_front;

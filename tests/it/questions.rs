@@ -151,7 +151,7 @@ fn a_state_of_another_caller_is_refused() {
     let gateway =
         Setup::new().server("s", scripted(&["legacy"])).set("callers.trust_client_id_header=true").start();
     let [mine, other] =
-        ["mine", "other"].map(|name| Client::modern(&gateway).with_header("x-mcp-client-id", name));
+        ["mine", "other"].map(|name| Client::presenting(&gateway, Era::Modern, &[("x-mcp-client-id", name)]));
     let mut params = json!({"name": "s__ask", "arguments": {"questions": [elicitation("who?")]}});
     let asked = mine.request("tools/call", &params);
     params["inputResponses"] = json!({"question-1": {"action": "accept"}});

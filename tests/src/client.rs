@@ -174,13 +174,6 @@ impl Client {
         self.notify("notifications/initialized", &json!({}));
     }
 
-    /// The same with one more header in every message.
-    #[must_use]
-    pub fn with_header(mut self, name: &'static str, value: &str) -> Client {
-        self.more_headers.push((name, value.to_owned()));
-        self
-    }
-
     /// Its era.
     pub fn era(&self) -> Era {
         self.era

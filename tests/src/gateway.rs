@@ -230,6 +230,14 @@ impl Gateway {
         self.child.wait().unwrap();
     }
 
+    /// Stops it and gives the setup of another one with the same home, that is with what this one remembered.
+    pub fn succeed(mut self) -> Setup {
+        if self.ended().is_none() {
+            self.stop();
+        }
+        Setup::new().after(&self)
+    }
+
     /// Waits until it has ended by itself.
     pub fn wait(&mut self) -> ExitStatus {
         eventually("the gateway ends", || self.ended())

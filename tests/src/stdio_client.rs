@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -74,15 +74,6 @@ impl StdioClient {
         input.flush()
     }
 
-    /// The next message; nothing where the gateway has closed its side.
-    pub fn next(&mut self) -> Option<Value> {
-        match self.lines.recv_timeout(LONG) {
-            Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))),
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
-            Err(timeout) => panic!("no message comes: {timeout}"),
-        }
-    }
-
     /// The next message that is wanted.
     pub fn until(&mut self, mut wanted: impl FnMut(&Value) -> bool) -> Value {
         loop {
@@ -96,5 +87,18 @@ impl StdioClient {
     /// Closes the gateway's input.
     pub fn close(&mut self) {
         self.input = None;
+    }
+}
+
+/// The messages that come, until the gateway has closed its side.
+impl Iterator for StdioClient {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        match self.lines.recv_timeout(LONG) {
+            Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(timeout) => panic!("no message comes: {timeout}"),
+        }
     }
 }

@@ -83,6 +83,7 @@ impl Description {
             .map(|(name, property)| {
                 let mut property = property.clone();
                 let description = property.as_object_mut().and_then(|members| members.remove("description"));
+                without_null(&mut property);
                 json!({
                     "name": name,
                     "in": "query",
@@ -111,6 +112,19 @@ impl Description {
                 "schemas": self.generator.take_definitions(true),
             },
         })
+    }
+}
+
+/// A parameter is given or not: it is never null.
+fn without_null(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else { return };
+    if members.get("default").is_some_and(Value::is_null) {
+        members.remove("default");
+    }
+    if let Some(Value::Array(types)) = members.get("type")
+        && let Some(only) = types.iter().find(|word| *word != "null").cloned()
+    {
+        members.insert("type".into(), only);
     }
 }
 

@@ -10,13 +10,13 @@ use http::Method;
 use serde_json::Value;
 use toolgate_admin::Operations;
 use toolgate_client::fetch::{Fetch, fetch};
-use toolgate_config::Secret;
+use toolgate_config::{Loaded, Secret};
 
 use crate::cli::ConfigArgs;
 use crate::connection::{self, Connection, Purpose, block_on, client_failure};
 use crate::failure::{Failure, FailureKind};
 use crate::logs;
-use crate::startup::files;
+use crate::startup::{callers, files};
 
 /// The variable that holds the operators' token.
 const TOKEN_VARIABLE: &str = "TOOLGATE_ADMIN_TOKEN";
@@ -78,7 +78,7 @@ pub(crate) fn ask(
         if let Some(url) = &args.url {
             return over_http(args, url, question).await;
         }
-        let loaded = files::load(&args.config, args.config.overrides());
+        let mut loaded = files::load(&args.config, args.config.overrides());
         logs::begin_quietly(args.config.log_level.as_deref(), &loaded.config.log);
         if let Some((mut client, _)) = connection::running(&args.config, &loaded).await {
             let answer =
@@ -91,13 +91,22 @@ pub(crate) fn ask(
             ));
         }
         files::require_sound(&loaded)?;
-        // The counters are in the ledger, so it is opened as for a call.
-        let connection = Connection::own(&loaded, Purpose::Use)?;
+        let connection = own(&mut loaded)?;
         let answer = in_this_process(&connection, question).await;
         connection.close().await;
         Ok(answer)
     })?;
     if (200..300).contains(&status) { Ok(body) } else { Err(failure(status, &body)) }
+}
+
+/// A gateway of our own with the keys and the counters of the state folder, in which nothing new is made.
+fn own(loaded: &mut Loaded) -> Result<Connection, Failure> {
+    let state_dir = files::state_dir(&loaded.config);
+    let ledger = loaded.config.ledger.dir.clone().or_else(|| Some(state_dir.as_ref()?.join("ledger")));
+    let purpose = if ledger.is_some_and(|folder| folder.is_dir()) { Purpose::Use } else { Purpose::Look };
+    loaded.config.callers.keys_file =
+        callers::keys_file(&loaded.config, state_dir.as_deref()).map(|file| file.path().to_owned());
+    Connection::own(loaded, purpose)
 }
 
 async fn in_this_process(connection: &Connection, question: &Question<'_>) -> (u16, Value) {

@@ -4,7 +4,7 @@ pub mod announce;
 pub mod background;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -72,6 +72,8 @@ pub struct Gateway {
     pub stopping: CancellationToken,
     pub tracker: TaskTracker,
     published: ArcSwap<Published>,
+    /// Held while the catalogue is made anew.
+    publishing: Mutex<()>,
     memory: Option<Memory>,
 }
 
@@ -100,6 +102,7 @@ impl Gateway {
             started: Instant::now(),
             stopping: CancellationToken::new(),
             published: ArcSwap::from_pointee(Published::of(&[], settings.naming)),
+            publishing: Mutex::default(),
             memory: settings.state_dir.as_deref().map(Memory::under),
             seal,
             tracker,

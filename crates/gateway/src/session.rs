@@ -22,7 +22,8 @@ use crate::principal::Principal;
 pub struct Session {
     /// Tells it apart from all others of this process and any other; stays over a restart.
     pub key: u64,
-    pub version: Version,
+    /// The revision that was negotiated; a client that has said nothing yet may change it.
+    version: ArcSwap<Version>,
     pub principal: Arc<Principal>,
     /// What the client said of itself, and the log level it chose since.
     caller: ArcSwap<Caller>,
@@ -40,7 +41,7 @@ impl Session {
     pub fn new(key: u64, version: Version, principal: Arc<Principal>, envelope: Envelope) -> Session {
         Session {
             key,
-            version,
+            version: ArcSwap::from_pointee(version),
             principal,
             caller: ArcSwap::from_pointee(Caller { key, envelope, log_level: None }),
             mailbox: Mailbox::default(),
@@ -62,6 +63,11 @@ impl Session {
     /// Whether the client has said who it is.
     pub fn has_begun(&self) -> bool {
         self.begun.load(Ordering::Acquire)
+    }
+
+    /// The revision that was negotiated.
+    pub fn version(&self) -> Version {
+        **self.version.load()
     }
 
     /// The client as servers see it.
@@ -88,6 +94,7 @@ impl Session {
             envelope: caller.envelope.clone(),
             log_level: None,
         }));
+        self.version.store(begun.version.load_full());
         self.begun.store(true, Ordering::Release);
     }
 

@@ -36,12 +36,6 @@ impl Pending {
         event.map(|event| event.data)
     }
 
-    /// The next message that comes for the request; nothing after the last one.
-    pub fn next(&mut self) -> Option<Value> {
-        let text = self.next_raw()?;
-        Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
-    }
-
     /// Reads up to the answer.
     pub fn finish(mut self) -> Exchange {
         let mut before = Vec::new();
@@ -72,5 +66,15 @@ impl Pending {
             self.head = Some(self.connection.head().expect("no response"));
         }
         self.head.as_ref().unwrap()
+    }
+}
+
+/// The messages that come for the request, up to the last one.
+impl Iterator for Pending {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        let text = self.next_raw()?;
+        Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 }

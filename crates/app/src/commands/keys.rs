@@ -1,7 +1,5 @@
 //! `toolgate keys …`: API keys of callers. A running gateway notices within seconds.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
@@ -71,8 +69,8 @@ pub(crate) fn run(command: &KeysCommand, output: &Output) -> Result<ExitCode, Fa
 fn create(args: &CreateArgs, output: &Output) -> Result<(), Failure> {
     let file = file(&args.config)?;
     if let Some(folder) = file.path().parent() {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| Failure::failed(format!("{} cannot be made: {error}", folder.display())))?;
+        files::make_state_dir(folder)
+            .map_err(|error| Failure::failed(format!("{} cannot be made: {error}", folder.display())))?;
     }
     let now = now();
     let expires = args.expires.map(|after| now.saturating_add(after.as_secs()));

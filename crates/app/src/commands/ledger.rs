@@ -43,8 +43,12 @@ struct LedgerArgs {
     /// Folder of the ledger. Without it, the one of the configuration
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    #[command(flatten)]
-    config: ConfigArgs,
+    /// Configuration that says where the ledger is. May be given several times
+    #[arg(long, short, value_name = "FILE", help_heading = "Configuration")]
+    config: Vec<PathBuf>,
+    /// Folder for what the gateway remembers
+    #[arg(long, value_name = "DIR", help_heading = "Configuration")]
+    state_dir: Option<PathBuf>,
 }
 
 /// Which calls.
@@ -95,7 +99,12 @@ impl LedgerArgs {
         let root = match &self.dir {
             Some(dir) => Some(dir.clone()),
             None => {
-                let config = files::load_sound(&self.config)?.config;
+                let args = ConfigArgs {
+                    config: self.config.clone(),
+                    state_dir: self.state_dir.clone(),
+                    ..ConfigArgs::default()
+                };
+                let config = files::load_sound(&args)?.config;
                 let state_dir = files::state_dir(&config);
                 config.ledger.dir.or_else(|| Some(state_dir?.join("ledger")))
             }

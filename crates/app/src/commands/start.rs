@@ -136,14 +136,15 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             let caller = std::env::var("MCP_CLIENT_ID").unwrap_or_else(|_| "stdio-client".into());
             let input = tokio::io::BufReader::new(tokio::io::stdin());
             let principal = Arc::new(Principal::named(&caller));
+            let serving = stdio::serve(Arc::clone(&gateway), input, tokio::io::stdout(), principal);
+            tokio::pin!(serving);
             tokio::select! {
-                () = stdio::serve(Arc::clone(&gateway), input, tokio::io::stdout(), principal) => {}
-                () = async {
-                    until_told().await;
+                () = &mut serving => {}
+                () = until_told() => {
                     gateway.stopping.cancel();
-                    // The conversation ends by itself, after what is under way.
-                    tokio::time::sleep(config.runtime.shutdown_grace).await;
-                } => {}
+                    // The conversation ends by itself: after what is under way, which it gives up when that takes long.
+                    serving.await;
+                }
             }
             drop(control);
             stop(&gateway, &config).await;

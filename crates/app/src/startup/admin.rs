@@ -23,7 +23,7 @@ pub(crate) async fn open(gateway: &Arc<Gateway>, config: &Config) -> Result<(), 
     let failed = |cause| StartError::AdminListen { address: address.to_owned(), cause };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
-    tracing::info!(listening = %format!("http://{local}/api/v1"), "operators are served");
+    tracing::info!(address = %format!("http://{local}/api/v1"), "operators are served");
     gateway.tracker.spawn(annex::serve(Arc::clone(gateway), listener));
     Ok(())
 }

@@ -180,3 +180,6 @@ fn remember(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::write(&new, bytes)?;
     fs::rename(&new, path)
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,7 @@ pub async fn post(
         Ok(session) => session,
         Err(_) => return refuse("a batch needs a session of revision 2025-03-26"),
     };
-    if !session.version.has_batches() {
+    if !session.version().has_batches() {
         return refuse("the negotiated revision has no batches; send one message at a time");
     }
     match answers(gateway, &session, bytes).await {

@@ -100,7 +100,7 @@ async fn read(
 async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &Arc<Semaphore>, line: Bytes) {
     let message = match Message::parse(line.clone()) {
         Ok(message) => message,
-        Err(Unreadable::Batch) if conversation.session.version.has_batches() => {
+        Err(Unreadable::Batch) if conversation.session.version().has_batches() => {
             if let Ok(Some(answers)) =
                 batch::answers(&conversation.gateway, &conversation.session, &line).await
             {

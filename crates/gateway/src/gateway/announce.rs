@@ -1,6 +1,6 @@
 //! Telling clients what changed.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use toolgate_protocol::Method;
 
@@ -18,6 +18,8 @@ impl Gateway {
 
     /// The same; clients are told of the lists in `told` in any case.
     pub(super) fn publish_for(&self, told: &[Kind]) {
+        // One at a time: what was made from older lists must not replace what was made from newer ones.
+        let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let published = Arc::new(Published::of(&self.fleet.members(), self.settings.naming));
         let before = self.published.swap(Arc::clone(&published));
         for clash in published.catalog.clashes() {

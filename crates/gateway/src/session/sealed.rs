@@ -34,7 +34,7 @@ pub fn seal(seal: &Seal, session: &Session) -> Result<String, SealError> {
     let client_info = caller.envelope.client_info.as_ref().map(raw).transpose()?;
     let content = Content {
         key: session.key,
-        version: session.version.date(),
+        version: session.version().date(),
         caller: &session.principal.id,
         capabilities: &capabilities,
         client_info: client_info.as_deref(),

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 use crate::output::{Cell, Output, Paint};
 
 const AFTER_HELP: &str = "\
+Calls are found in the index, which follows a running gateway within a second; `ledger tail` does not wait for it.
+
 Examples:
   toolgate ledger query --caller anna --since 24h --status denied
   toolgate ledger query --record local-0/17 --json      one call with its arguments and result";

@@ -1,0 +1,194 @@
+//! `keys`, `ledger`, `explain`, `quotas` and `approvals`, and the API behind them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use snapbox::str;
+
+use crate::scene::{PLAIN_SERVER, Running, Scene};
+
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A scene with a rule, an approval and a quota.
+fn governed(more: &str) -> Scene {
+    let file = format!(
+        "state_dir: state\nservers:\n  plain: {{command: {PLAIN_SERVER}}}\nquotas:\n  - {{id: slow, calls_per_day: 5}}\n{more}"
+    );
+    Scene::with(&[("toolgate.yaml", &file)])
+}
+
+fn json_of(scene: &Scene, line: &[&str]) -> Value {
+    let output = scene.run(&[line, &["--json"]].concat()).code(0);
+    serde_json::from_slice(&output.get_output().stdout).unwrap()
+}
+
+/// Asks until the answer is what is waited for.
+fn wait_for(scene: &Scene, line: &[&str], is_there: impl Fn(&Value) -> bool) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = json_of(scene, line);
+        if is_there(&answer) {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "{line:?} never came to that: {answer}");
+    }
+}
+
+#[test]
+fn keys_are_made_listed_and_revoked() {
+    let scene = governed("");
+    let made = json_of(&scene, &["keys", "create", "anna", "--group", "sales", "--expires", "90d"]);
+    let (key, id) = (made["key"].as_str().unwrap(), made["id"].as_str().unwrap());
+    assert!(key.starts_with("tg_"), "{key}");
+    let listed = json_of(&scene, &["keys", "list"]);
+    assert_eq!(listed["keys"][0]["groups"], json!(["sales"]));
+    assert!(!scene.read("state/keys.json").contains(key));
+    scene.run(&["keys", "revoke", id]).code(0);
+    assert_eq!(json_of(&scene, &["keys", "list"])["keys"][0]["state"], "revoked");
+    scene.check(
+        &["keys", "revoke", "none"],
+        3,
+        str![],
+        str![[r#"
+error: there is no key with the id `none`; list the keys to see their ids
+
+"#]],
+    );
+    scene.run(&["keys", "create", "two words"]).code(2);
+}
+
+#[test]
+fn a_running_gateway_notices_new_keys() {
+    let scene = governed("callers: {anonymous: deny}\n");
+    let running = scene.start(&[]);
+    scene.run(&["keys", "create", "anna"]).code(0);
+    assert!(running.line("the API keys were read again").contains("\"keys\":1"));
+}
+
+#[test]
+fn the_ledger_is_looked_at_with_and_without_a_gateway() {
+    let scene = governed("");
+    let call = ["tools", "call", "plain__echo", "text=hello"];
+    {
+        let _running = scene.start(&[]);
+        scene.run(&call).code(0);
+        scene.run(&["tools", "call", "plain__fail"]).code(1);
+        // The index follows the journal at a distance.
+        wait_for(&scene, &["ledger", "query"], |page| page["calls"].as_array().unwrap().len() == 2);
+    }
+    let tail = scene.run(&["ledger", "tail", "-n", "1"]).code(0);
+    let line = String::from_utf8(tail.get_output().stdout.clone()).unwrap();
+    assert_eq!(
+        line.split('\t').skip(1).take(3).collect::<Vec<_>>(),
+        ["tool_error", "operator", "plain__fail"]
+    );
+    let page = json_of(&scene, &["ledger", "query", "--status", "ok", "--since", "1h"]);
+    assert_eq!(page["calls"][0]["tool"], "plain__echo");
+    let record =
+        format!("{}/{}", page["calls"][0]["replica"].as_str().unwrap(), page["calls"][0]["sequence"]);
+    let record = json_of(&scene, &["ledger", "query", "--record", &record]);
+    assert_eq!(record["arguments"]["body"], json!({"text": "hello"}));
+    let stats = json_of(&scene, &["ledger", "stats", "--by", "tool"]);
+    assert_eq!((&stats["rows"][1]["group"], &stats["rows"][1]["failed"]), (&json!("plain__fail"), &json!(1)));
+    let export = scene.run(&["ledger", "export", "--format", "csv", "--tool", "plain__echo"]).code(0);
+    assert_eq!(String::from_utf8(export.get_output().stdout.clone()).unwrap().lines().count(), 2);
+    assert_eq!(json_of(&scene, &["ledger", "verify"])["writers"][0]["records"], 2);
+    change_a_byte(&scene);
+    let verified = scene.run(&["ledger", "verify"]).code(1);
+    assert!(String::from_utf8_lossy(&verified.get_output().stdout).contains("checksum mismatch"));
+    scene.check(
+        &["ledger", "tail", "--dir", "nowhere"],
+        3,
+        str![],
+        str![[r#"
+error: there is no ledger in nowhere
+help: name its folder with --dir
+
+"#]],
+    );
+}
+
+fn change_a_byte(scene: &Scene) {
+    let path = scene.path("state/ledger/local-0/0000000001.journal");
+    let path = if path.exists() { path } else { scene.path("state/ledger/local-0/0000000000.journal") };
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 3;
+    bytes[last] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn calls_are_explained_and_counted() {
+    let rules = "policy:\n  rules:\n    - {id: no-fail, effect: deny, tools: [fail], groups: [guests]}\n";
+    let scene = governed(&format!("{rules}callers: {{known: {{anna: {{groups: [guests]}}}}}}\n"));
+    let check = |client: &str, expected: &str| {
+        let explained = json_of(&scene, &["explain", "--client", client, "--tool", "plain__fail"]);
+        assert_eq!(explained["outcome"], expected, "{client}");
+    };
+    check("anna", "refused");
+    check("bert", "passes");
+    let used = |client: &str| json_of(&scene, &["quotas", "--client", client])["limits"][0]["used"].clone();
+    {
+        let _running = scene.start(&[]);
+        check("anna", "refused");
+        scene.run(&["tools", "call", "plain__echo", "text=hello"]).code(0);
+        assert_eq!(used("operator"), json!(1));
+        assert_eq!(used("bert"), json!(0));
+    }
+    // From the ledger, after the gateway has gone.
+    assert_eq!(used("operator"), json!(1));
+    scene.check(
+        &["explain", "--client", "anna", "--tool", "plain__none"],
+        3,
+        str![],
+        str![[r#"
+error: no server lists the tool 'plain__none'; rules are not even asked about it
+
+"#]],
+    );
+}
+
+/// The address at which operators are served.
+fn address(running: &Running) -> String {
+    let line: Value = serde_json::from_str(&running.line("operators are served")).unwrap();
+    line["address"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn calls_wait_for_an_operator() {
+    let scene = governed(
+        "policy:\n  approval:\n    - {tools: [echo], mode: always}\nadmin: {listen: \"127.0.0.1:0\", token_env: OPERATORS}\n",
+    )
+    .variable("OPERATORS", "sesame")
+    .variable("TOOLGATE_ADMIN_TOKEN", "sesame");
+    let running = scene.start_and_see(&[]);
+    let url = address(&running);
+    running.line("\"listening\"");
+    std::thread::scope(|scope| {
+        let call = |text: &'static str| {
+            let scene = &scene;
+            scope.spawn(move || scene.run(&["tools", "call", "plain__echo", text]))
+        };
+        let waits = |answer: &Value| answer["approvals"].as_array().is_some_and(|calls| calls.len() == 1);
+        let first = call("text=one");
+        let waiting = wait_for(&scene, &["approvals", "list"], waits);
+        assert_eq!(waiting["approvals"][0]["arguments"], json!({"text": "one"}));
+        scene.run(&["approvals", "approve", &waiting["approvals"][0]["id"].to_string()]).code(0);
+        first.join().unwrap().code(0);
+        let second = call("text=two");
+        // The same over HTTP.
+        let waiting = wait_for(&scene, &["approvals", "list", "--url", &url], waits);
+        let id = waiting["approvals"][0]["id"].to_string();
+        scene.run(&["approvals", "deny", &id, "--reason", "not today", "--url", &url]).code(0);
+        let refused = second.join().unwrap().code(4);
+        assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("not today"));
+    });
+    scene.run(&["approvals", "approve", "77"]).code(3);
+    scene.run(&["approvals", "list", "--url", &url, "--token", "wrong"]).code(4);
+}
+
+#[test]
+fn only_a_running_gateway_has_calls_that_wait() {
+    governed("").run(&["approvals", "list"]).code(3);
+}

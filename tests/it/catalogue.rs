@@ -1,0 +1,149 @@
+//! What clients see of many servers: names, pages, changes, and what is remembered.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use harness::{Client, Era, Gateway, Setup, Upstream, eventually};
+use serde_json::{Value, json};
+
+use crate::cells::scripted;
+
+/// All entries of a list, page by page, and the sizes of the pages.
+fn all(client: &Client, method: &str, member: &str) -> (Vec<Value>, Vec<usize>) {
+    let (mut entries, mut sizes) = (Vec::new(), Vec::new());
+    let mut params = json!({});
+    loop {
+        let exchange = client.request(method, &params);
+        let page = exchange.result()[member].as_array().unwrap().clone();
+        sizes.push(page.len());
+        entries.extend(page);
+        match exchange.result().get("nextCursor") {
+            Some(cursor) => params = json!({"cursor": cursor}),
+            None => return (entries, sizes),
+        }
+    }
+}
+
+fn names(client: &Client) -> Vec<String> {
+    let (tools, _) = all(client, "tools/list", "tools");
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn tools_are_named_as_the_operator_wants() {
+    for (naming, exposed) in [("prefixed", "s__echo"), ("plain", "echo"), ("mcp", "mcp_s_echo")] {
+        let gateway = Setup::new().server("s", scripted(&["legacy"])).arguments(["--names", naming]).start();
+        let client = Client::legacy(&gateway);
+        assert!(names(&client).contains(&exposed.to_owned()), "{naming}: {:?}", names(&client));
+        assert_eq!(client.call(exposed, &json!({"text": naming})).text(), naming);
+    }
+}
+
+#[test]
+fn equal_names_of_two_servers_stay_apart() {
+    let setup = Setup::new()
+        .server("a", scripted(&["legacy", "name=a"]))
+        .server("b", scripted(&["modern", "name=b"]));
+    let gateway = setup.arguments(["--names", "plain"]).start();
+    let client = Client::modern(&gateway);
+    let names = names(&client);
+    assert_eq!(names.len(), 38);
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), 38, "{names:?}");
+    let echoes: Vec<_> = names.iter().filter(|name| name.contains("echo")).collect();
+    for echo in echoes {
+        assert_eq!(client.call(echo, &json!({"text": "x"})).text(), "x", "{echo}");
+    }
+}
+
+#[test]
+fn long_lists_come_in_pages_without_gaps() {
+    for era in Era::BOTH {
+        let gateway = Gateway::before("s", scripted(&[era.word(), "tools=231", "resources=123"]));
+        for client in Era::BOTH.map(|era| Client::new(&gateway, era)) {
+            let (tools, sizes) = all(&client, "tools/list", "tools");
+            assert_eq!((tools.len(), sizes), (250, vec![100, 100, 50]));
+            let names: BTreeSet<_> = tools.iter().map(|tool| tool["name"].to_string()).collect();
+            assert_eq!(names.len(), 250);
+            let (resources, sizes) = all(&client, "resources/list", "resources");
+            assert_eq!((resources.len(), sizes), (123, vec![50, 50, 23]));
+            assert_eq!(client.call("s__tool-0230", &json!({})).text(), "tool-0230");
+        }
+    }
+}
+
+#[test]
+fn the_order_is_always_the_same() {
+    let start = || {
+        let setup =
+            Setup::new().server("b", scripted(&["legacy"])).server("a", scripted(&["modern", "tools=150"]));
+        setup.start()
+    };
+    let (one, two) = (start(), start());
+    assert_eq!(names(&Client::legacy(&one)), names(&Client::modern(&two)));
+}
+
+#[test]
+fn equal_uris_of_two_servers_say_whose_they_are() {
+    let setup = Setup::new().server("a", scripted(&["legacy", "name=a", "resources=2"]));
+    let gateway = setup.server("b", scripted(&["modern", "name=b", "resources=1"])).start();
+    let client = Client::legacy(&gateway);
+    let (resources, _) = all(&client, "resources/list", "resources");
+    let uris: BTreeSet<_> = resources.iter().map(|resource| resource["uri"].as_str().unwrap()).collect();
+    let expected = ["a+scene://thing/0000", "b+scene://thing/0000", "scene://thing/0001"];
+    assert_eq!(uris, BTreeSet::from(expected));
+    for (uri, text) in expected.into_iter().zip(["read by a", "read by b", "read by a"]) {
+        let read = client.request("resources/read", &json!({"uri": uri}));
+        assert_eq!(read.result()["contents"][0]["text"], text, "{uri}");
+    }
+}
+
+#[test]
+fn a_new_tool_is_there_after_the_server_tells_of_it() {
+    for era in Era::BOTH {
+        let upstream = Upstream::start(era, &[]);
+        let gateway = Setup::new().server("s", scripted(&[era.word()])).server("h", upstream.url()).start();
+        for client in Era::BOTH.map(|era| Client::new(&gateway, era)) {
+            let fresh = format!("fresh-{}", client.era().word());
+            for server in ["s", "h"] {
+                client.call(&format!("{server}__add-tool"), &json!({"name": fresh}));
+                let name = format!("{server}__{fresh}");
+                eventually(&format!("{era:?}: '{name}' is listed"), || {
+                    names(&client).contains(&name).then_some(())
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn what_servers_had_is_listed_at_once_after_a_restart() {
+    let upstream = Upstream::start(Era::Modern, &["tools=120"]);
+    let gateway = Setup::new().server("h", upstream.url()).server("s", scripted(&["legacy"])).start();
+    let before = names(&Client::legacy(&gateway));
+    assert_eq!(before.len(), 158);
+    let url = upstream.url();
+    let setup = gateway.succeed();
+    drop(upstream);
+    let gateway = setup.server("h", url).server("s", scripted(&["legacy"])).start();
+    let begun = Instant::now();
+    let client = Client::legacy(&gateway);
+    assert_eq!(names(&client), before);
+    let exchange = client.call("h__echo", &json!({"text": "x"}));
+    let (error, data) = (exchange.error(), &exchange.answer["error"]["data"]);
+    assert!(error.contains("'h'") && error.to_lowercase().contains("refused"), "{}", exchange.answer);
+    assert_eq!(data["retryable"], true, "{}", exchange.answer);
+    assert_eq!(client.call("s__echo", &json!({"text": "x"})).text(), "x");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn servers_that_are_ready_at_the_same_moment_are_all_listed() {
+    let upstreams: Vec<_> = (0..6).map(|number| Upstream::start(Era::BOTH[number % 2], &[])).collect();
+    for _ in 0..5 {
+        let servers = upstreams.iter().enumerate();
+        let setup =
+            servers.fold(Setup::new(), |setup, (number, one)| setup.server(&format!("s{number}"), one.url()));
+        let gateway = setup.start();
+        assert_eq!(names(&Client::legacy(&gateway)).len(), 6 * 19);
+    }
+}

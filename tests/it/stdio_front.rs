@@ -1,0 +1,162 @@
+//! The gateway on its own standard input and output, as a desktop program starts it.
+
+use std::time::{Duration, Instant};
+
+use harness::{Era, Setup, StdioClient, Upstream, eventually, processes};
+use serde_json::{Value, json};
+
+use crate::cells::scripted;
+
+const MODERN_META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+fn legacy(upstream: &Upstream) -> StdioClient {
+    let mut client = Setup::new().server("s", upstream.url()).start_stdio();
+    client.initialize("2025-11-25", &json!({"elicitation": {}}));
+    client
+}
+
+#[test]
+fn both_eras_are_served() {
+    for era in Era::BOTH {
+        let mut client = Setup::new().server("s", scripted(&[era.word()])).start_stdio();
+        let greeting = client.initialize("2025-11-25", &json!({}));
+        assert_eq!(greeting["result"]["protocolVersion"], "2025-11-25");
+        let answer = client.request("tools/call", &json!({"name": "s__echo", "arguments": {"text": "old"}}));
+        assert_eq!(answer["result"]["content"][0]["text"], "old", "{era:?}");
+        let mut client = Setup::new().server("s", scripted(&[era.word()])).start_stdio();
+        let meta: Value = serde_json::from_str(MODERN_META).unwrap();
+        let answer = client
+            .request("tools/call", &json!({"name": "s__echo", "arguments": {"text": "new"}, "_meta": meta}));
+        assert_eq!(answer["result"]["content"][0]["text"], "new", "{era:?}: {answer}");
+        assert_eq!(answer["result"]["resultType"], "complete");
+    }
+}
+
+#[test]
+fn a_question_and_its_reply_share_the_pipe() {
+    let upstream = Upstream::start(Era::Modern, &[]);
+    let mut client = legacy(&upstream);
+    let questions = json!([{"method": "elicitation/create", "params": {"message": "who?"}}]);
+    let id = client.ask("tools/call", &json!({"name": "s__ask", "arguments": {"questions": questions}}));
+    let question = client.until(|message| message["method"] == "elicitation/create");
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}));
+    let answer = client.until(|message| message["id"] == json!(id) && message.get("method").is_none());
+    assert_eq!(answer["result"]["structuredContent"]["replies"], json!([{"action": "decline"}]));
+}
+
+#[test]
+fn lines_in_pieces_and_broken_lines() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let mut client = legacy(&upstream);
+    let message = format!("{}\r\n", json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
+    for piece in message.as_bytes().chunks(7) {
+        client.raw(piece).unwrap();
+    }
+    assert_eq!(client.until(|message| message["id"] == "p")["result"], json!({}));
+    let two = format!("{0}\n\n  \n{0}\n", json!({"jsonrpc": "2.0", "id": "two", "method": "ping"}));
+    client.raw(two.as_bytes()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(client.until(|message| message["id"] == "two")["result"], json!({}));
+    }
+    for (line, code) in [
+        (&b"{broken\n"[..], -32700),
+        (b"\xff\xfe\n", -32700),
+        (b"[]\n", -32600),
+        (b"{\"jsonrpc\":\"2.0\"}\n", -32600),
+    ] {
+        client.raw(line).unwrap();
+        let answer = client.until(|message| message.get("error").is_some());
+        assert_eq!(answer["error"]["code"], code, "{line:?}");
+    }
+    assert_eq!(client.request("ping", &json!({}))["result"], json!({}));
+}
+
+#[test]
+fn nothing_is_said_before_the_client_has_introduced_itself() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let mut client = Setup::new().server("s", upstream.url()).start_stdio();
+    client.gateway.log().until("\"state\":\"ready\"");
+    let id = client.ask(
+        "initialize",
+        &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}),
+    );
+    assert_eq!(client.next().unwrap()["id"], json!(id));
+}
+
+#[test]
+fn a_modern_client_hears_nothing_that_it_did_not_ask_for() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let mut client = Setup::new().server("s", upstream.url()).start_stdio();
+    let meta: Value = serde_json::from_str(MODERN_META).unwrap();
+    for tool in ["add-tool", "echo", "add-tool", "echo"] {
+        let id =
+            client.ask("tools/call", &json!({"name": format!("s__{tool}"), "arguments": {}, "_meta": meta}));
+        assert_eq!(client.next().unwrap()["id"], json!(id), "{tool}");
+        let listed = upstream.script().count("tools/list");
+        if tool == "add-tool" {
+            eventually("the new list is fetched", || {
+                (upstream.script().count("tools/list") >= listed).then_some(())
+            });
+        }
+    }
+}
+
+#[test]
+fn batches_belong_to_one_revision_here_too() {
+    for (version, takes_them) in [("2025-03-26", true), ("2025-06-18", false)] {
+        let mut client = Setup::new().start_stdio();
+        client.initialize(version, &json!({}));
+        let batch = json!([{"jsonrpc": "2.0", "id": 5, "method": "ping"}, {"jsonrpc": "2.0", "id": 6, "method": "ping"}]);
+        client.send(&batch);
+        let answer = client.next().unwrap();
+        if takes_them {
+            assert_eq!(answer.as_array().map(Vec::len), Some(2), "{answer}");
+        } else {
+            assert_eq!(answer["error"]["code"], -32600, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn the_end_of_input_ends_it_after_what_is_under_way() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let mut client = legacy(&upstream);
+    let held = client.ask("tools/call", &json!({"name": "s__hold", "arguments": {}}));
+    let ids: Vec<_> = (0..50)
+        .map(|_| client.ask("tools/call", &json!({"name": "s__echo", "arguments": {"text": "x"}})))
+        .collect();
+    eventually("the call is there", || {
+        upstream.script().seen().contains(&json!({"began": {}})).then_some(())
+    });
+    client.close();
+    upstream.script().release();
+    let mut answered = Vec::new();
+    while let Some(message) = client.next() {
+        answered.extend(message["id"].as_u64().filter(|_| message.get("result").is_some()));
+    }
+    answered.sort_unstable();
+    let mut expected = vec![held];
+    expected.extend(ids);
+    assert_eq!(answered, expected);
+    assert!(client.gateway.wait().success());
+}
+
+#[test]
+fn a_call_that_does_not_end_does_not_keep_it() {
+    for by_signal in [false, true] {
+        let upstream = Upstream::start(Era::Legacy, &[]);
+        let mut client = legacy(&upstream);
+        client.ask("tools/call", &json!({"name": "s__hold", "arguments": {}}));
+        eventually("the call is there", || {
+            upstream.script().seen().contains(&json!({"began": {}})).then_some(())
+        });
+        let begun = Instant::now();
+        if by_signal {
+            processes::signal(client.gateway.id(), "TERM");
+        } else {
+            client.close();
+        }
+        assert!(client.gateway.wait().success());
+        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    }
+}
