@@ -133,7 +133,7 @@ fn a_call_that_fails_costs_only_where_the_operator_says_so() {
     let sections = "prices: {tools: [{tools: [break, upset], price: 1, refund_on_failure: true},\n\
         {tools: [vault, hold], price: 1}, {tools: [long], price: 1, refund_on_failure: false}]}\n\
         quotas: [{id: purse, budget_per_month: 100}]\n";
-    let gateway = gateway(&shop, "call_timeout: 300ms", sections);
+    let gateway = gateway(&shop, "tool_timeouts: {hold: 300ms}", sections);
     for era in Era::BOTH {
         let client = caller(&gateway, era, era.word());
         let spent = || {

@@ -1,4 +1,4 @@
-//! What is added to a call on its way back: signs of life, and the end of what is too long.
+//! What becomes of a call on its way back: signs of life, and the end of what is too long or takes too long.
 
 use harness::Era;
 use serde_json::json;
@@ -48,5 +48,17 @@ fn a_result_that_is_too_long_is_cut_and_marked() {
         assert_eq!(cut.result()["_meta"]["io.toolgate/truncated"]["limit"], 1000);
         let note = cut.result()["content"][1]["text"].as_str().unwrap();
         assert!(note.contains("cut by the gateway"), "{note}");
+    }
+}
+
+#[test]
+fn a_call_that_takes_longer_than_its_tool_may_ends() {
+    let shop = Shop::open();
+    let gateway = gateway(&shop, "tool_timeouts: {\"h*\": 30s, hold: 300ms}", "");
+    for era in Era::BOTH {
+        let late = caller(&gateway, era, "anna").call("shop__hold", &json!({}));
+        assert_eq!(late.code(), -32004, "{}", late.answer);
+        assert!(late.error().contains("'shop' did not answer within 0.3 s"), "{}", late.error());
+        assert_eq!(caller(&gateway, era, "anna").call("shop__buy", &json!({"item": 1})).text(), "sold 1");
     }
 }

@@ -129,6 +129,39 @@ fn batches_and_the_clients_of_the_first_revision_are_on_record() {
 }
 
 #[test]
+fn waiting_in_vain_is_on_record() {
+    let shop = Shop::open();
+    let sections = "policy: {approval: [{tools: [buy], mode: always, by: user}]}\n";
+    let mut gateway = gateway(&shop, "tool_timeouts: {hold: 200ms}", sections);
+    Client::able(&gateway, Era::Modern, json!({})).call("shop__buy", &json!({"item": 1})).code();
+    caller(&gateway, Era::Legacy, "anna").call("shop__hold", &json!({})).code();
+    assert!(gateway.stop().success());
+    let expected = [
+        (Kind::ToolCall, "shop__buy", Status::Denied, Some(-32003)),
+        (Kind::ToolCall, "shop__hold", Status::Timeout, Some(-32004)),
+    ];
+    assert_eq!(records(&gateway).iter().map(told).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_client_on_standard_input_is_on_record_by_its_name() {
+    for (variable, name) in [(None, "stdio-client"), (Some("desk-7"), "desk-7")] {
+        let shop = Shop::open();
+        let mut setup = Setup::new().config(&shop.config("", ""));
+        if let Some(variable) = variable {
+            setup = setup.variable("MCP_CLIENT_ID", variable);
+        }
+        let mut client = setup.start_stdio();
+        client.initialize("2025-11-25", &json!({}));
+        let call = json!({"name": "shop__buy", "arguments": {"item": 1}});
+        assert_eq!(client.request("tools/call", &call)["result"]["content"][0]["text"], "sold 1");
+        client.close();
+        assert!(client.gateway.wait().success());
+        assert_eq!(records(&client.gateway)[0].caller, name);
+    }
+}
+
+#[test]
 fn a_client_that_leaves_is_on_record() {
     let shop = Shop::open();
     let mut gateway = gateway(&shop, "", "");

@@ -21,8 +21,13 @@ pub(crate) fn servers(config: &Config) -> Vec<Desired> {
     desired.collect()
 }
 
-/// Patterns that cannot be read are left out: they would fit nothing.
+/// The longest pattern first, because the first that fits decides. Patterns that cannot be read are left out: they would
+/// fit nothing.
 fn timeouts(server: &ServerConfig) -> Vec<(Pattern, Duration)> {
-    let stated = server.tool_timeouts.iter();
-    stated.filter_map(|(pattern, timeout)| Some((Pattern::parse(pattern).ok()?, *timeout))).collect()
+    let mut stated: Vec<_> = server.tool_timeouts.iter().collect();
+    stated.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+    stated
+        .into_iter()
+        .filter_map(|(pattern, timeout)| Some((Pattern::parse(pattern).ok()?, *timeout)))
+        .collect()
 }
