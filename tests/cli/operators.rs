@@ -192,3 +192,25 @@ fn calls_wait_for_an_operator() {
 fn only_a_running_gateway_has_calls_that_wait() {
     governed("").run(&["approvals", "list"]).code(3);
 }
+
+#[test]
+fn a_new_token_is_in_effect_after_a_reload() {
+    let scene = governed("admin: {listen: /admin, token_file: token}\n");
+    scene.write("token", "old\n");
+    let running = scene.start_and_see(&[]);
+    let ready: Value = serde_json::from_str(&running.line("\"listening\"")).unwrap();
+    let url = ready["listening"].as_str().unwrap().replace("/mcp", "/admin");
+    let check = |token: &str, code: i32| {
+        scene.run(&["approvals", "list", "--url", &url, "--token", token]).code(code);
+    };
+    check("old", 0);
+    check("new", 4);
+    scene.write("token", "new\n");
+    scene.run(&["reload"]).code(0);
+    check("old", 4);
+    check("new", 0);
+    // A token that is not there changes nothing.
+    std::fs::remove_file(scene.path("token")).unwrap();
+    scene.run(&["reload"]).code(2);
+    check("new", 0);
+}
