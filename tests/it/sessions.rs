@@ -80,17 +80,22 @@ fn the_stream_of_a_session_tells_what_changes() {
         client.request("resources/subscribe", &json!({"uri": THING})).result();
         client.call("s__add-tool", &json!({"name": "fresh"}));
         heard(&mut stream, "notifications/tools/list_changed");
-        touch_until_heard(&client);
+        until_watched(&client);
+        client.call("s__touch", &json!({"uri": THING}));
         let (updated, _) = heard(&mut stream, "notifications/resources/updated");
         assert_eq!(updated["params"]["uri"], THING, "{era:?}");
     }
 }
 
-/// The server is told of a subscription beside the request, so the first touch may come before it.
-fn touch_until_heard(client: &Client) {
-    for _ in 0..20 {
-        client.call("s__touch", &json!({"uri": THING}));
-    }
+/// Waits until the server knows that the thing is watched: it is told beside the request that asks for it.
+fn until_watched(client: &Client) {
+    harness::eventually("the server hears of the subscription", || {
+        let seen = client.call("s__seen", &json!({})).result()["structuredContent"]["seen"].clone();
+        let asks = |message: &&Value| {
+            matches!(message["method"].as_str(), Some("resources/subscribe" | "subscriptions/listen"))
+        };
+        seen.as_array()?.iter().filter(asks).any(|message| message.to_string().contains(THING)).then_some(())
+    });
 }
 
 #[test]
@@ -151,13 +156,8 @@ fn a_modern_client_listens_to_what_it_asks_for() {
         let changed = listening.next().unwrap();
         assert_eq!(changed["method"], "notifications/tools/list_changed", "{era:?}");
         assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
-        harness::eventually("the server hears of the subscription", || {
-            let seen = upstream.script().seen();
-            seen.iter()
-                .any(|message| message["method"] != "resources/read" && message.to_string().contains(THING))
-                .then_some(())
-        });
-        touch_until_heard(&client);
+        until_watched(&client);
+        client.call("s__touch", &json!({"uri": THING}));
         let updated =
             listening.find(|message| message["method"] == "notifications/resources/updated").unwrap();
         assert_eq!(updated["params"]["uri"], THING, "{era:?}: {updated}");
