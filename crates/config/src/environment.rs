@@ -143,10 +143,6 @@ pub(crate) fn apply_overrides(tree: &mut Node, overrides: &Overrides) {
             tree.set_path(path, Node::text(&Origin::Flag(flag.to_owned()), value));
         }
     }
-    for (path, value) in &overrides.set {
-        let origin = Origin::Flag("--set".to_owned());
-        tree.set_path(path, Node::text(&origin, value.clone()));
-    }
     let origin = Origin::Flag("--server".to_owned());
     for server in &overrides.servers {
         let record = server_record(&server.target, &origin);
@@ -156,6 +152,11 @@ pub(crate) fn apply_overrides(tree: &mut Node, overrides: &Overrides) {
         if let Some(servers) = tree.get_mut("servers") {
             servers.set(&server.name, record);
         }
+    }
+    // Last, so that it reaches servers named by the flag before it.
+    for (path, value) in &overrides.set {
+        let origin = Origin::Flag("--set".to_owned());
+        tree.set_path(path, Node::text(&origin, value.clone()));
     }
 }
 

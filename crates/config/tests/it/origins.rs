@@ -16,7 +16,10 @@ fn flags_over_variables_over_files_over_defaults() {
                 ServerOverride { name: "web".into(), target: "http://h/mcp".into() },
                 ServerOverride { name: "local".into(), target: "node 'my server.mjs' stdio".into() },
             ],
-            set: vec![("runtime.max_sessions".into(), "7".into())],
+            set: vec![
+                ("runtime.max_sessions".into(), "7".into()),
+                ("servers.web.call_timeout".into(), "9s".into()),
+            ],
             ..Overrides::default()
         },
         strict: true,
@@ -35,6 +38,7 @@ fn flags_over_variables_over_files_over_defaults() {
     assert_eq!(config.listen.allowed_hosts, ["x.example", "y.example"]);
     assert_eq!(config.runtime.max_sessions, 7);
     assert_eq!(config.servers["web"].url.as_deref(), Some("http://h/mcp"));
+    assert_eq!(config.servers["web"].call_timeout.as_secs(), 9, "a value reaches a server of the flags");
     assert_eq!(config.servers["local"].command.as_deref(), Some("node"));
     assert_eq!(config.servers["local"].args, ["my server.mjs", "stdio"]);
 
