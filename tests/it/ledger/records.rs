@@ -145,9 +145,14 @@ fn waiting_in_vain_is_on_record() {
 
 #[test]
 fn the_client_on_standard_input_is_on_record_by_its_name() {
-    for (variable, name) in [(None, "stdio-client"), (Some("desk-7"), "desk-7")] {
+    let known = "callers: {known: {desk-7: {groups: [desks]}}}";
+    for (variable, name, groups) in [
+        (None, "stdio-client", &[][..]),
+        (Some("desk-7"), "desk-7", &["desks"]),
+        (Some("no name\u{7}"), "stdio-client", &[]),
+    ] {
         let shop = Shop::open();
-        let mut setup = Setup::new().config(&shop.config("", ""));
+        let mut setup = Setup::new().config(&shop.config("", known));
         if let Some(variable) = variable {
             setup = setup.variable("MCP_CLIENT_ID", variable);
         }
@@ -157,7 +162,9 @@ fn the_client_on_standard_input_is_on_record_by_its_name() {
         assert_eq!(client.request("tools/call", &call)["result"]["content"][0]["text"], "sold 1");
         client.close();
         assert!(client.gateway.wait().success());
-        assert_eq!(records(&client.gateway)[0].caller, name);
+        let record = &records(&client.gateway)[0];
+        assert_eq!(record.caller, name);
+        assert!(record.groups.iter().map(|group| &**group).eq(groups.iter().copied()), "{:?}", record.groups);
     }
 }
 

@@ -133,9 +133,8 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             attend(&gateway, &config).await?;
             let control = look_after(&gateway, args, loaded, "stdio");
             summary(&config, "stdio");
-            let caller = std::env::var("MCP_CLIENT_ID").unwrap_or_else(|_| "stdio-client".into());
             let input = tokio::io::BufReader::new(tokio::io::stdin());
-            let principal = Arc::new(Principal::named(&caller));
+            let principal = Arc::new(on_stdio(&config));
             let serving = stdio::serve(Arc::clone(&gateway), input, tokio::io::stdout(), principal);
             tokio::pin!(serving);
             tokio::select! {
@@ -189,6 +188,16 @@ fn look_after(gateway: &Arc<Gateway>, args: &StartArgs, loaded: Loaded, listenin
             None
         }
     }
+}
+
+/// The caller on standard input: the name it claims, in the groups that the configuration knows of that name. Whoever
+/// started us may as well change the configuration, so the name needs no proof.
+fn on_stdio(config: &Config) -> Principal {
+    let claimed = std::env::var("MCP_CLIENT_ID").ok();
+    let caller = toolgate_identity::Caller::on_stdio(claimed.as_deref());
+    let known = config.callers.known.get(&*caller.id);
+    let groups = known.into_iter().flat_map(|known| &known.groups).map(|group| group.as_str().into());
+    Principal::new(caller.id, groups.collect())
 }
 
 fn summary(config: &Config, listening: &str) {
