@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use harness::http::Connection;
 use harness::{Client, Era, Gateway, Setup, Upstream, eventually};
 use serde_json::{Value, json};
 
@@ -37,6 +38,25 @@ fn tools_are_named_as_the_operator_wants() {
         assert!(names(&client).contains(&exposed.to_owned()), "{naming}: {:?}", names(&client));
         assert_eq!(client.call(exposed, &json!({"text": naming})).text(), naming);
     }
+}
+
+#[test]
+fn a_server_that_starts_on_demand_is_listed_from_the_first_time_on() {
+    let state = |gateway: &Gateway| {
+        let health = Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+        health["servers"][0]["state"].clone()
+    };
+    let on_demand =
+        |setup: Setup| setup.server("s", scripted(&["legacy"])).set("servers.s.start=on_demand").start();
+    let mut gateway = on_demand(Setup::new());
+    assert!(names(&Client::legacy(&gateway)).contains(&"s__echo".to_owned()), "learned by starting it once");
+    assert!(gateway.stop().success());
+    let gateway = on_demand(gateway.succeed());
+    let client = Client::legacy(&gateway);
+    assert!(names(&client).contains(&"s__echo".to_owned()), "remembered");
+    assert_eq!(state(&gateway), "asleep");
+    assert_eq!(client.call("s__echo", &json!({"text": "awake"})).text(), "awake");
+    assert_eq!(state(&gateway), "ready");
 }
 
 #[test]

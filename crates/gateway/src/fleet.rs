@@ -125,8 +125,11 @@ impl Fleet {
     }
 
     fn begin(&self, desired: Desired, listing: Option<Arc<Listing>>) -> Member {
+        let mut spec = desired.spec.clone();
+        // What it lists must be learned once; only then can it sleep until it is called.
+        spec.on_demand &= listing.is_some();
         Member {
-            server: Server::start(desired.spec.clone(), self.news.clone()),
+            server: Server::start(spec, self.news.clone()),
             settled: AtomicBool::new(listing.is_some()),
             listing: ArcSwapOption::new(listing),
             desired,
