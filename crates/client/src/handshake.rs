@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use http::HeaderValue;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use toolgate_protocol::{Method, Version};
+use toolgate_protocol::{Message, Method, Version};
 
 use crate::connection::streamable_http::StreamableHttp;
 use crate::connection::{Ask, Wire, WireError};
@@ -24,8 +24,9 @@ use greeting::Judgement;
 
 /// The ids of the first requests on a connection, and the first one that is free afterwards.
 const DISCOVER_ID: u64 = 0;
-const INITIALIZE_ID: u64 = 1;
-pub(crate) const NEXT_ID: u64 = 2;
+const DISCOVER_AGAIN_ID: u64 = 1;
+const INITIALIZE_ID: u64 = 2;
+pub(crate) const NEXT_ID: u64 = 3;
 
 /// How long a child that has said something may leave `server/discover` unanswered, and one that has said nothing:
 /// that one may still be downloading itself.
@@ -75,23 +76,23 @@ pub(crate) async fn over_duplex(
         return initialize(wire, Version::NEWEST_LEGACY).await;
     }
     let outbox = Arc::new(Outbox::default());
-    let mut probe = Box::pin(wire.ask(discover(&outbox)));
+    let mut probe = Box::pin(discovered(|id| wire.ask(discover(id, &outbox))));
     if only_modern {
-        return modern_only(greeting::judge(&probe.await?));
+        return modern_only(probe.await?);
     }
-    let answered = tokio::select! {
-        answered = &mut probe => Some(answered?),
+    let judged = tokio::select! {
+        judged = &mut probe => Some(judged?),
         () = silence(spoke) => None,
     };
-    match answered.as_ref().map(greeting::judge) {
+    match judged {
         Some(Judgement::Modern(greeting)) => Ok(greeting),
         Some(Judgement::Legacy(version)) => initialize(wire, version).await,
-        Some(Judgement::Unfit(cause)) => Err(Ungreeted::Refused(cause)),
+        Some(Judgement::Wavering(cause) | Judgement::Unfit(cause)) => Err(Ungreeted::Refused(cause)),
         // It may have been slow rather than silent: what it says to both questions decides.
         None => match initialize(wire, Version::NEWEST_LEGACY).await {
             Ok(greeting) => Ok(greeting),
             Err(error) => match probe.now_or_never() {
-                Some(Ok(answer)) => modern_only(greeting::judge(&answer)),
+                Some(Ok(judgement)) => modern_only(judgement),
                 _ => Err(error),
             },
         },
@@ -119,7 +120,7 @@ pub(crate) async fn over_http(
         }
         match judgement {
             Judgement::Modern(greeting) => return Ok(OverHttp::Greeted(Box::new(http), greeting)),
-            Judgement::Unfit(cause) => return Err(Ungreeted::Refused(cause)),
+            Judgement::Wavering(cause) | Judgement::Unfit(cause) => return Err(Ungreeted::Refused(cause)),
             Judgement::Legacy(offered) => version = offered,
         }
     }
@@ -154,13 +155,24 @@ async fn open_session(
 
 async fn probe_http(http: &StreamableHttp, only_modern: bool) -> Result<Judgement, Ungreeted> {
     let outbox = Arc::new(Outbox::default());
-    match timeout(SILENCE_OVER_HTTP, http.ask(discover(&outbox))).await {
-        Ok(Ok(answer)) => Ok(greeting::judge(&answer)),
+    match timeout(SILENCE_OVER_HTTP, discovered(|id| http.ask(discover(id, &outbox)))).await {
+        Ok(Ok(judgement)) => Ok(judgement),
         Ok(Err(error @ WireError::Unreachable(_))) => Err(error.into()),
         Ok(Err(error @ WireError::Refused { status, .. })) if only_modern || !is_verdict(status) => {
             Err(error.into())
         }
         Ok(Err(_)) | Err(_) => Ok(Judgement::Legacy(Version::NEWEST_LEGACY)),
+    }
+}
+
+/// Asks what the server is, once more where it wavers: one behind a balancer, amid its upgrade, may change its mind.
+async fn discovered<F>(ask: impl Fn(u64) -> F) -> Result<Judgement, WireError>
+where
+    F: Future<Output = Result<Message, WireError>>,
+{
+    match greeting::judge(&ask(DISCOVER_ID).await?) {
+        Judgement::Wavering(_) => Ok(greeting::judge(&ask(DISCOVER_AGAIN_ID).await?)),
+        judgement => Ok(judgement),
     }
 }
 
@@ -180,7 +192,7 @@ async fn initialize(wire: &Wire, version: Version) -> Result<Greeting, Ungreeted
 fn modern_only(judgement: Judgement) -> Result<Greeting, Ungreeted> {
     match judgement {
         Judgement::Modern(greeting) => Ok(greeting),
-        Judgement::Unfit(cause) => Err(Ungreeted::Refused(cause)),
+        Judgement::Wavering(cause) | Judgement::Unfit(cause) => Err(Ungreeted::Refused(cause)),
         Judgement::Legacy(_) => Err(Ungreeted::Refused(format!(
             "it does not speak {}, the only era it may speak by its configuration",
             Version::NEWEST.date()
@@ -195,8 +207,8 @@ async fn silence(spoke: &CancellationToken) {
     }
 }
 
-fn discover(outbox: &Arc<Outbox>) -> Ask<'_> {
-    first(DISCOVER_ID, ourselves::discovery(DISCOVER_ID), Method::Discover, outbox)
+fn discover(id: u64, outbox: &Arc<Outbox>) -> Ask<'_> {
+    first(id, ourselves::discovery(id), Method::Discover, outbox)
 }
 
 fn introduction(version: Version, outbox: &Arc<Outbox>) -> Ask<'_> {

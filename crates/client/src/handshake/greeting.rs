@@ -13,6 +13,8 @@ pub(super) enum Judgement {
     Modern(Greeting),
     /// To be sent `initialize` with this version.
     Legacy(Version),
+    /// It refused the very version that it says it supports: worth asking once more.
+    Wavering(String),
     /// It understood us and cannot be spoken with.
     Unfit(String),
 }
@@ -33,7 +35,7 @@ pub(super) fn judge(answer: &Message) -> Judgement {
             let data = answer.field(Field::Data).and_then(|data| Object::parse(data).ok());
             let supported = data.as_ref().and_then(|data| data.get("supported")).unwrap_or(b"[]");
             among(supported, || {
-                Judgement::Unfit(format!("it refuses the version that it supports: {message}"))
+                Judgement::Wavering(format!("it refuses the version that it supports: {message}"))
             })
         }
         Some(b"-32020" | b"-32021") => Judgement::Unfit(format!("it refuses 'server/discover': {message}")),
@@ -101,6 +103,7 @@ mod tests {
             let found = match judge(&answer(text)) {
                 Judgement::Modern(_) => "modern".to_owned(),
                 Judgement::Legacy(version) => version.date().to_owned(),
+                Judgement::Wavering(_) => "wavering".to_owned(),
                 Judgement::Unfit(_) => "unfit".to_owned(),
             };
             assert_eq!(found, expected, "{text}");
@@ -117,6 +120,10 @@ mod tests {
         check(
             r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?","data":{"supported":["2025-06-18"]}}}"#,
             "2025-06-18",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?","data":{"supported":["2026-07-28"]}}}"#,
+            "wavering",
         );
         check(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?"}}"#, "unfit");
         check(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32020,"message":"?"}}"#, "unfit");

@@ -1,7 +1,7 @@
 //! Which era a server is found to speak, and what is remembered of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
 use toolgate_client::State;
@@ -81,6 +81,26 @@ async fn the_answer_to_the_probe_decides() {
         assert_eq!(found, expected, "{name}");
         let initialized = script.count(|seen| seen.rpc() == "initialize");
         assert_eq!(initialized > 0, expected == "legacy", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_the_version_it_supports_is_asked_once_more_at_once() {
+    for (refusals, expected, probes) in [(1, State::Ready, 2), (usize::MAX, State::Down, 2)] {
+        let refused = AtomicUsize::new(0);
+        let script = HttpScript::start(move |seen: &Seen| {
+            if refused.fetch_add(1, Ordering::SeqCst) < refusals {
+                let data = json!({"supported": ["2026-07-28"], "requested": "2026-07-28"});
+                let error = json!({"code": -32022, "message": "unsupported", "data": data});
+                return Said::Json(400, json!({"jsonrpc": "2.0", "id": seen.json["id"], "error": error}));
+            }
+            modern(|_| Said::Text(500, ""))(seen)
+        })
+        .await;
+        let mut rig = Rig::start(spec(http(&script.url)));
+        rig.until(expected).await;
+        assert_eq!(script.count(|seen| seen.rpc() == "server/discover"), probes);
+        assert_eq!(script.count(|seen| seen.rpc() == "initialize"), 0);
     }
 }
 
