@@ -29,6 +29,8 @@ pub(crate) enum StartError {
     Listen { address: String, cause: std::io::Error },
     #[error("cannot listen on {address} for operators: {cause}; choose another with admin.listen")]
     AdminListen { address: String, cause: std::io::Error },
+    #[error("the threads that serve clients cannot be started: {0}")]
+    Threads(std::io::Error),
     #[error("the key of sessions in {} cannot be used: {cause}", path.display())]
     Key { path: PathBuf, cause: std::io::Error },
     #[error("the keys of token issuers in {} cannot be used: {cause}", path.display())]

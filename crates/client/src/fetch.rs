@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use tokio::time::timeout;
 
-use crate::http::{BadEndpoint, Endpoint, HttpError};
+use crate::http::{BadEndpoint, Endpoint, HttpError, Request};
 
 /// A request. Only its method is printed: the rest may be secret.
 #[derive(Clone, Copy)]
@@ -36,8 +36,10 @@ pub struct FetchError(String);
 pub async fn fetch(request: Fetch<'_>) -> Result<(StatusCode, Bytes), FetchError> {
     let endpoint = Endpoint::new(request.url, request.headers, request.patience)?;
     let exchange = async {
-        let reply = endpoint.send(request.method.clone(), endpoint.headers(), request.body.clone()).await?;
-        let status = reply.status;
+        let (method, headers) = (request.method.clone(), endpoint.headers());
+        let reply =
+            endpoint.send(Request { method, headers: &headers, further: &[], body: request.body }).await?;
+        let status = reply.head.status;
         Ok::<_, HttpError>((status, reply.whole(request.limit).await?))
     };
     match timeout(request.patience, exchange).await {

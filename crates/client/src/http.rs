@@ -3,18 +3,18 @@
 //! Connections are not driven by tasks of their own. Whoever uses one polls it, so a call costs no hand-over between
 //! tasks, and a connection that nobody uses costs nothing but its socket.
 
+mod body;
 pub(crate) mod event_stream;
 mod exchange;
+mod head;
 mod pool;
 mod tls;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, Uri};
-use http_body_util::Full;
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::{Method, Uri};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::Url;
@@ -34,6 +34,15 @@ pub(crate) struct Endpoint {
     tls: Option<tls::Client>,
     pool: Pool,
     connect_timeout: Duration,
+}
+
+/// What is sent.
+pub(crate) struct Request<'a> {
+    pub(crate) method: Method,
+    pub(crate) headers: &'a HeaderMap,
+    /// Headers that only this request has.
+    pub(crate) further: &'a [(HeaderName, HeaderValue)],
+    pub(crate) body: &'a [u8],
 }
 
 /// Why an address cannot be used.
@@ -85,7 +94,7 @@ impl Endpoint {
         Ok(Endpoint { url: parsed, host, port, target, headers, tls, pool: Pool::default(), connect_timeout })
     }
 
-    /// The headers of every request, to add to.
+    /// The headers of every request, to add to. The length of the body is told without them.
     pub(crate) fn headers(&self) -> HeaderMap {
         self.headers.clone()
     }
@@ -100,41 +109,28 @@ impl Endpoint {
     }
 
     /// Sends a request to the endpoint itself and waits for the head of the answer.
-    pub(crate) async fn send(
-        &self,
-        method: Method,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Reply<'_>, HttpError> {
-        self.send_to(self.target.clone(), method, headers, body).await
+    pub(crate) async fn send(&self, request: Request<'_>) -> Result<Reply<'_>, HttpError> {
+        self.send_to(&self.target, request).await
     }
 
     /// The same to another path of this origin. An idle connection that turns out to be closed before anything was
     /// written is replaced by a fresh one, once.
-    pub(crate) async fn send_to(
-        &self,
-        target: Uri,
-        method: Method,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Reply<'_>, HttpError> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = target;
-        *request.headers_mut() = headers;
+    pub(crate) async fn send_to(&self, target: &Uri, request: Request<'_>) -> Result<Reply<'_>, HttpError> {
+        let Request { method, headers, further, body } = request;
+        let write = |into: &mut Vec<u8>| head::write(into, &method, target, headers, further, body.len());
         if let Some(mut exchange) = self.pool.take().await {
-            match exchange.send(request).await {
-                Ok(response) => return Ok(Reply::new(&self.pool, exchange, response)),
-                Err(Unanswered::NotSent(unsent)) => request = *unsent,
+            match exchange.send(write, body).await {
+                Ok(head) => return Ok(Reply::new(&self.pool, exchange, head)),
+                Err(Unanswered::NotSent(_)) => {}
                 Err(Unanswered::Broken(cause)) => return Err(HttpError::Broken(cause)),
             }
         }
         // Boxed: it is rare, and would make every call's future larger.
         let mut exchange = Box::pin(self.connect()).await?;
-        match exchange.send(request).await {
-            Ok(response) => Ok(Reply::new(&self.pool, exchange, response)),
-            Err(Unanswered::NotSent(_)) => {
-                Err(HttpError::Unreachable(format!("{} closed the new connection", self.place())))
+        match exchange.send(write, body).await {
+            Ok(head) => Ok(Reply::new(&self.pool, exchange, head)),
+            Err(Unanswered::NotSent(cause)) => {
+                Err(HttpError::Unreachable(format!("{} closed the new connection: {cause}", self.place())))
             }
             Err(Unanswered::Broken(cause)) => Err(HttpError::Broken(cause)),
         }
@@ -149,7 +145,7 @@ impl Endpoint {
         let unreachable =
             |cause: String| HttpError::Unreachable(format!("cannot connect to {}: {cause}", self.place()));
         match timeout(self.connect_timeout, self.open()).await {
-            Ok(Ok(stream)) => Exchange::begin(stream).await.map_err(unreachable),
+            Ok(Ok(stream)) => Ok(Exchange::begin(stream)),
             Ok(Err(error)) => Err(unreachable(error.to_string())),
             Err(_) => {
                 Err(unreachable(format!("no connection within {} s", self.connect_timeout.as_secs_f32())))
@@ -192,6 +188,9 @@ fn headers_of(configured: &BTreeMap<String, String>, authority: &str) -> Result<
     headers.insert(HOST, HeaderValue::try_from(authority).map_err(|_| bad("host"))?);
     for (name, value) in configured {
         let key = HeaderName::try_from(name.as_str()).map_err(|_| bad(name))?;
+        if matches!(key, CONTENT_LENGTH | TRANSFER_ENCODING | CONNECTION) {
+            return Err(bad(name));
+        }
         let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| bad(name))?;
         value.set_sensitive(true);
         headers.insert(key, value);

@@ -8,6 +8,7 @@ pub mod door;
 pub mod event_stream;
 pub mod health;
 pub mod http;
+pub mod lanes;
 pub mod origin;
 pub mod respond;
 pub mod sse;

@@ -1,11 +1,13 @@
 //! `toolgate start`: serve until told to stop.
 
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use toolgate_admin::Operations;
 use toolgate_config::{Config, ListenTransport, Loaded, Overrides};
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &StartArgs) -> ExitCode {
     if !files::report(&loaded) {
         return ExitCode::from(2);
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match backstage() {
         Ok(runtime) => runtime,
         Err(error) => {
             tracing::error!(%error, "the runtime could not be started");
@@ -106,6 +108,12 @@ pub(crate) fn run(args: &StartArgs) -> ExitCode {
     }
 }
 
+/// Where servers, the ledger and operators are looked after. Clients over HTTP are served by threads of their own.
+fn backstage() -> std::io::Result<Runtime> {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    Builder::new_multi_thread().worker_threads(processors.div_ceil(2)).enable_all().build()
+}
+
 async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
     let config = loaded.config.clone();
     match config.listen.transport {
@@ -121,7 +129,8 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             attend(&gateway, &config).await?;
             let control = look_after(&gateway, args, loaded, &listening);
             summary(&config, &listening);
-            let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listener));
+            let lanes = http::lanes(&gateway).map_err(StartError::Threads)?;
+            let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listener, lanes));
             until_told().await;
             drop(control);
             stop(&gateway, &config).await;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Uri};
 use tokio::sync::{mpsc, oneshot};
@@ -13,7 +12,7 @@ use crate::connection::duplex::Duplex;
 use crate::connection::{Ending, Outbound, QUEUE, WireError};
 use crate::hearing::Hearing;
 use crate::http::event_stream::{EventReader, ServerEvent};
-use crate::http::{Endpoint, Reply};
+use crate::http::{Endpoint, Reply, Request};
 use crate::questions;
 
 /// How much of a refusal is told.
@@ -94,11 +93,12 @@ async fn read(
 async fn open_stream(endpoint: &Endpoint) -> Result<Reply<'_>, WireError> {
     let mut headers = endpoint.headers();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-    let reply = endpoint.send(Method::GET, headers, Bytes::new()).await?;
-    if reply.status.is_success() && reply.is_event_stream() {
+    let request = Request { method: Method::GET, headers: &headers, further: &[], body: b"" };
+    let reply = endpoint.send(request).await?;
+    if reply.head.status.is_success() && reply.head.is_event_stream() {
         return Ok(reply);
     }
-    Err(WireError::Refused { status: reply.status.as_u16(), text: reply.excerpt(MOST_TOLD).await })
+    Err(WireError::Refused { status: reply.head.status.as_u16(), text: reply.excerpt(MOST_TOLD).await })
 }
 
 /// Only an address of the same origin is taken: requests carry the operator's secrets.
@@ -121,15 +121,17 @@ async fn write(
     let mut headers = endpoint.headers();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     while let Some(outbound) = queue.recv().await {
-        let sent = endpoint.send_to(target.clone(), Method::POST, headers.clone(), outbound.bytes).await;
-        let failure = match sent {
-            Ok(reply) if reply.status.is_success() => {
+        let request =
+            Request { method: Method::POST, headers: &headers, further: &[], body: &outbound.bytes };
+        let failure = match endpoint.send_to(&target, request).await {
+            Ok(reply) if reply.head.status.is_success() => {
                 let _ = reply.whole(MOST_OF_BODY).await;
                 continue;
             }
-            Ok(reply) => {
-                WireError::Refused { status: reply.status.as_u16(), text: reply.excerpt(MOST_TOLD).await }
-            }
+            Ok(reply) => WireError::Refused {
+                status: reply.head.status.as_u16(),
+                text: reply.excerpt(MOST_TOLD).await,
+            },
             Err(error) => error.into(),
         };
         tracing::debug!(server = %hearing.board.server(), error = %failure, "a message was not accepted");

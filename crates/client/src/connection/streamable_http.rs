@@ -19,7 +19,7 @@ pub(crate) use answer::Cursor;
 
 use crate::connection::{Ask, Leave, Outbound, WireError};
 use crate::hearing::Hearing;
-use crate::http::{Endpoint, Reply};
+use crate::http::{Endpoint, Reply, Request};
 use crate::inflight::Waiting;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -99,7 +99,7 @@ impl StreamableHttp {
         match self.era {
             // Closing the exchange tells a modern server that nobody waits, and nothing comes but on it.
             Era::Modern => {
-                let reply = self.post(self.headers_of(&ask), ask.bytes.clone()).await?;
+                let reply = self.post(&self.further_headers(&ask), &ask.bytes).await?;
                 self.answer(reply, &ask).await
             }
             Era::Legacy => {
@@ -107,7 +107,7 @@ impl StreamableHttp {
                 self.hearing.inflight.enter(ask.id, entry)?;
                 let mut leave = Leave::new(&self.hearing, &self.outgoing, ask.id);
                 leave.sent(ask.method);
-                let outcome = match self.post(self.headers.clone(), ask.bytes.clone()).await {
+                let outcome = match self.post(&[], &ask.bytes).await {
                     Ok(reply) => self.answer(reply, &ask).await,
                     Err(error) => Err(error),
                 };
@@ -119,28 +119,28 @@ impl StreamableHttp {
 
     /// Sends `initialize`, whose answer may name a session. It is never cancelled.
     pub(crate) async fn introduce(&self, ask: Ask<'_>) -> Result<Introduced, WireError> {
-        let reply = self.post(self.headers.clone(), ask.bytes.clone()).await?;
-        let status = reply.status;
-        let session = reply.headers.get(SESSION_ID).cloned();
+        let reply = self.post(&[], &ask.bytes).await?;
+        let status = reply.head.status;
+        let session = reply.head.header(&SESSION_ID);
         let answer = self.answer(reply, &ask).await?;
         Ok(Introduced { answer, status, session })
     }
 
     /// Sends a message that has no answer.
     pub(crate) async fn tell(&self, bytes: Bytes) -> Result<(), WireError> {
-        let reply = self.post(self.headers.clone(), bytes).await?;
-        if reply.status.is_success() {
+        let reply = self.post(&[], &bytes).await?;
+        if reply.head.status.is_success() {
             // Read to its end, so that the connection can be used again. A stream may have no end.
-            if !reply.is_event_stream() {
+            if !reply.head.is_event_stream() {
                 let _ = reply.whole(answer::MOST_OF_ERROR).await;
             }
             return Ok(());
         }
-        if self.has_session && reply.status == StatusCode::NOT_FOUND {
+        if self.has_session && reply.head.status == StatusCode::NOT_FOUND {
             return Err(WireError::Forgotten);
         }
         Err(WireError::Refused {
-            status: reply.status.as_u16(),
+            status: reply.head.status.as_u16(),
             text: reply.excerpt(answer::MOST_TOLD).await,
         })
     }
@@ -171,15 +171,16 @@ impl StreamableHttp {
         if let Some(id) = after.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(LAST_EVENT_ID, id);
         }
-        let reply = self.endpoint.send(HttpMethod::GET, headers, Bytes::new()).await?;
-        if reply.status.is_success() && reply.is_event_stream() {
+        let request = Request { method: HttpMethod::GET, headers: &headers, further: &[], body: b"" };
+        let reply = self.endpoint.send(request).await?;
+        if reply.head.status.is_success() && reply.head.is_event_stream() {
             return Ok(reply);
         }
-        if self.has_session && reply.status == StatusCode::NOT_FOUND {
+        if self.has_session && reply.head.status == StatusCode::NOT_FOUND {
             return Err(WireError::Forgotten);
         }
         Err(WireError::Refused {
-            status: reply.status.as_u16(),
+            status: reply.head.status.as_u16(),
             text: reply.excerpt(answer::MOST_TOLD).await,
         })
     }
@@ -187,8 +188,9 @@ impl StreamableHttp {
     /// Tells a legacy server that its session is not needed any more.
     pub(crate) async fn farewell(&self) {
         if self.has_session {
-            let bye = self.endpoint.send(HttpMethod::DELETE, self.headers.clone(), Bytes::new());
-            let _ = timeout(FAREWELL_TIME, bye).await;
+            let request =
+                Request { method: HttpMethod::DELETE, headers: &self.headers, further: &[], body: b"" };
+            let _ = timeout(FAREWELL_TIME, self.endpoint.send(request)).await;
         }
     }
 
@@ -202,23 +204,24 @@ impl StreamableHttp {
         self.max_message_bytes
     }
 
-    async fn post(&self, headers: HeaderMap, bytes: Bytes) -> Result<Reply<'_>, WireError> {
-        Ok(self.endpoint.send(HttpMethod::POST, headers, bytes).await?)
+    async fn post(&self, further: &[(HeaderName, HeaderValue)], body: &[u8]) -> Result<Reply<'_>, WireError> {
+        let request = Request { method: HttpMethod::POST, headers: &self.headers, further, body };
+        Ok(self.endpoint.send(request).await?)
     }
 
-    /// The headers of a request to a modern server: they repeat parts of the body.
-    fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
-        let mut headers = self.headers.clone();
-        headers.insert(METHOD, HeaderValue::from_static(ask.method.name()));
+    /// The headers of a request to a modern server that repeat parts of the body.
+    fn further_headers(&self, ask: &Ask<'_>) -> Vec<(HeaderName, HeaderValue)> {
+        let mut headers = Vec::with_capacity(2 + ask.parameters.len());
+        headers.push((METHOD, HeaderValue::from_static(ask.method.name())));
         if let Some(name) = &ask.name
             && let Ok(value) = HeaderValue::from_str(&header::encode(name))
         {
-            headers.insert(NAME, value);
+            headers.push((NAME, value));
         }
         for (name, value) in ask.parameters {
             let key = HeaderName::try_from(format!("{}{name}", header::PARAMETER_PREFIX));
             if let (Ok(key), Ok(value)) = (key, HeaderValue::from_str(&header::encode(value))) {
-                headers.insert(key, value);
+                headers.push((key, value));
             }
         }
         headers

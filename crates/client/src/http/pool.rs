@@ -1,28 +1,44 @@
 //! Idle connections: the one used last is taken first, so that those not needed grow old and are closed.
+//!
+//! A connection's news come to the runtime that opened it. It is used again only there: another runtime would have to
+//! be woken by that one for each of its bytes.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::runtime::{Handle, Id};
 
 use crate::http::exchange::Exchange;
 
-/// How many idle connections are kept for one server.
+/// How many shelves the runtimes share among them, each behind its own lock.
+const SHELVES: usize = 16;
+
+/// How many idle connections are kept on one shelf.
 const MOST_IDLE: usize = 256;
 
 /// How long an idle connection is kept.
 const LONGEST_IDLE: Duration = Duration::from_secs(50);
 
-/// The idle connections of one server. The lock is held only to put one in or take one out.
+/// The idle connections of one server. A lock is held only to put one in or take one out.
 #[derive(Default)]
 pub(super) struct Pool {
-    idle: Mutex<VecDeque<(Instant, Box<Exchange>)>>,
+    shelves: [Mutex<VecDeque<Idle>>; SHELVES],
+}
+
+struct Idle {
+    home: Id,
+    since: Instant,
+    exchange: Box<Exchange>,
 }
 
 impl Pool {
-    /// An idle connection that the server has not closed.
+    /// An idle connection of this runtime that the server has not closed.
     pub(super) async fn take(&self) -> Option<Box<Exchange>> {
+        let home = Handle::current().id();
         loop {
-            let mut exchange = self.pop()?;
+            let mut exchange = self.pop(home)?;
             if exchange.is_usable().await {
                 return Some(exchange);
             }
@@ -31,27 +47,37 @@ impl Pool {
 
     /// Keeps a connection for the next one who needs it.
     pub(super) fn put(&self, exchange: Box<Exchange>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MOST_IDLE {
-            idle.push_back((Instant::now(), exchange));
+        let mut shelf = self.shelf(exchange.home());
+        if shelf.len() < MOST_IDLE {
+            shelf.push_back(Idle { home: exchange.home(), since: Instant::now(), exchange });
         }
     }
 
     /// Closes those that nobody has needed for long.
     pub(super) fn prune(&self) {
-        loop {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            let old = idle.front().is_some_and(|(since, _)| since.elapsed() > LONGEST_IDLE);
-            let dropped = if old { idle.pop_front() } else { None };
-            drop(idle);
-            if dropped.is_none() {
-                return;
+        for shelf in &self.shelves {
+            loop {
+                let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+                let old = shelf.front().is_some_and(|idle| idle.since.elapsed() > LONGEST_IDLE);
+                let dropped = if old { shelf.pop_front() } else { None };
+                drop(shelf);
+                if dropped.is_none() {
+                    break;
+                }
             }
         }
     }
 
-    fn pop(&self) -> Option<Box<Exchange>> {
-        let (since, exchange) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop_back()?;
-        (since.elapsed() <= LONGEST_IDLE).then_some(exchange)
+    fn pop(&self, home: Id) -> Option<Box<Exchange>> {
+        let mut shelf = self.shelf(home);
+        let place = shelf.iter().rposition(|idle| idle.home == home)?;
+        let idle = shelf.remove(place)?;
+        drop(shelf);
+        (idle.since.elapsed() <= LONGEST_IDLE).then_some(idle.exchange)
+    }
+
+    fn shelf(&self, home: Id) -> MutexGuard<'_, VecDeque<Idle>> {
+        let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(home) as usize % SHELVES;
+        self.shelves[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use toolgate_protocol::{Code, Era, ErrorReply};
 
 use crate::downstream::body::Body;
+use crate::downstream::lanes::Lanes;
 use crate::downstream::respond::{self, Refusal};
 use crate::downstream::{health, sse, streamable};
 use crate::gateway::Gateway;
@@ -26,9 +27,14 @@ use crate::principal::Principal;
 /// How long a client may take to send the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
+/// The threads that serve the gateway's clients.
+pub fn lanes(gateway: &Arc<Gateway>) -> std::io::Result<Lanes> {
+    let gateway = Arc::clone(gateway);
+    Lanes::open(move |stream, peer| connection(Arc::clone(&gateway), stream, peer))
+}
+
 /// Serves clients until the gateway stops, then lets requests under way finish.
-pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
-    let connections = tokio_util::task::TaskTracker::new();
+pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, lanes: Lanes) {
     loop {
         let (stream, peer) = tokio::select! {
             () = gateway.stopping.cancelled() => break,
@@ -42,11 +48,10 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
                 }
             },
         };
-        connections.spawn(connection(Arc::clone(&gateway), stream, peer));
+        lanes.take(stream, peer).await;
     }
     drop(listener);
-    connections.close();
-    connections.wait().await;
+    lanes.close().await;
 }
 
 async fn connection(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {

@@ -54,11 +54,11 @@ impl Cursor {
 impl StreamableHttp {
     /// Reads the answer to a request, whatever form it has.
     pub(super) async fn answer(&self, reply: Reply<'_>, ask: &Ask<'_>) -> Result<Message, WireError> {
-        let status = reply.status;
+        let status = reply.head.status;
         if !status.is_success() {
             return Box::pin(self.answer_in_error(reply, ask)).await;
         }
-        if reply.is_event_stream() {
+        if reply.head.is_event_stream() {
             return Box::pin(self.follow(reply, ask)).await;
         }
         let body = reply.whole(self.max_message_bytes).await?;
@@ -73,7 +73,7 @@ impl StreamableHttp {
 
     /// A status that is no success may still carry the answer: modern errors come with 400 and 404.
     async fn answer_in_error(&self, reply: Reply<'_>, ask: &Ask<'_>) -> Result<Message, WireError> {
-        let status = reply.status;
+        let status = reply.head.status;
         if self.has_session && status == StatusCode::NOT_FOUND {
             return Err(WireError::Forgotten);
         }
