@@ -107,8 +107,8 @@ impl Server {
     }
 
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
-    pub async fn call(&self, call: Call, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
-        self.shared.call(call, outbox).await
+    pub async fn call(&self, call: impl Into<Arc<Call>>, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
+        self.shared.call(&call.into(), outbox).await
     }
 
     /// A request of our own (a page of a list): the whole answer, a result or an error.

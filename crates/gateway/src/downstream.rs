@@ -4,6 +4,7 @@ pub mod admit;
 pub mod annex;
 pub mod batch;
 pub mod body;
+mod connection;
 pub mod door;
 pub mod event_stream;
 pub mod health;

@@ -33,7 +33,7 @@ pub struct Message {
     bytes: Bytes,
     kind: Kind,
     id: Option<Span>,
-    method: Option<Span>,
+    method: Option<(Method, Span)>,
     body: Option<Span>,
     fields: Fields,
 }
@@ -118,13 +118,12 @@ impl Message {
 
     /// The method of a request or notification. A name that no text can hold is unknown, like any other odd name.
     pub fn method(&self) -> Option<Method> {
-        self.method?;
-        Some(self.method_name().map_or(Method::Unknown, |name| Method::named(&name)))
+        self.method.map(|(method, _)| method)
     }
 
     /// The method as it was written, escapes resolved; nothing where it has half a surrogate pair.
     pub fn method_name(&self) -> Option<Cow<'_, str>> {
-        self.method.and_then(|place| text::unescape(place.inside().of(&self.bytes)))
+        self.method.and_then(|(_, place)| text::unescape(place.inside().of(&self.bytes)))
     }
 
     /// Where `params`, `result` or `error` stands.
@@ -297,7 +296,11 @@ impl Found {
         if let Some(field) = self.fields.wrong_shape(&bytes, kind) {
             return refuse(field);
         }
-        Ok(Message { kind, id, method: self.method, body, fields: self.fields, bytes })
+        let method = self.method.map(|place| {
+            let name = text::unescape(place.inside().of(&bytes));
+            (name.map_or(Method::Unknown, |name| Method::named(&name)), place)
+        });
+        Ok(Message { kind, id, method, body, fields: self.fields, bytes })
     }
 }
 

@@ -99,6 +99,19 @@ pub fn value_of<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     looked.ok().and(found)
 }
 
+/// Whether all members of an object fit: each is shown as it stands, the key without its quotation marks. What is no
+/// object does not.
+pub fn all_members(object: &[u8], mut fits: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
+    let mut all = true;
+    let Ok(mut scanner) = Scanner::new(object) else { return false };
+    let looked = scanner.members(|scanner, key, _| {
+        let value = scanner.value()?;
+        all = all && fits(key.of(object), value.of(object));
+        Ok(())
+    });
+    looked.is_ok() && all
+}
+
 /// The elements of a JSON array, each as it stands.
 pub fn elements(bytes: &[u8]) -> Result<Vec<&[u8]>, Malformed> {
     let mut scanner = Scanner::new(bytes)?;

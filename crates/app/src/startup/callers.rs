@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use http::{HeaderMap, HeaderValue};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use toolgate_config::Config;
 use toolgate_gateway::downstream::door::{Authenticate, Unknown};
 use toolgate_gateway::{Gateway, Principal};
@@ -17,6 +18,9 @@ use toolgate_identity::{
 
 use crate::startup::StartError;
 use crate::startup::fresh_keys::{self, Upkeep};
+
+static API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+static CLIENT_ID: HeaderName = HeaderName::from_static("x-mcp-client-id");
 
 /// How many tables the callers are spread over.
 const SHARDS: usize = 16;
@@ -31,6 +35,8 @@ pub(crate) struct Door {
     known: BTreeMap<String, Vec<String>>,
     keys_file: Option<KeyFile>,
     principals: [Mutex<HashMap<Arc<str>, Arc<Principal>>>; SHARDS],
+    /// Those who bring nothing but their address. What they are does not change while the door is there.
+    by_address: [Mutex<HashMap<IpAddr, Arc<Principal>>>; SHARDS],
     hasher: RandomState,
 }
 
@@ -84,6 +90,7 @@ pub(crate) fn door(gateway: &Gateway, config: &Config, authenticator: Authentica
         known: known(config),
         keys_file,
         principals: Default::default(),
+        by_address: Default::default(),
         hasher: RandomState::new(),
     }
 }
@@ -99,6 +106,23 @@ pub(crate) fn keys_file(config: &Config, state_dir: Option<&Path>) -> Option<Key
 }
 
 impl Door {
+    fn remembered(&self, address: IpAddr) -> Option<Arc<Principal>> {
+        self.addresses(address).get(&address).cloned()
+    }
+
+    fn remember(&self, address: IpAddr, principal: &Arc<Principal>) {
+        let mut known = self.addresses(address);
+        if known.len() >= MAX_PER_SHARD {
+            known.clear();
+        }
+        known.insert(address, Arc::clone(principal));
+    }
+
+    fn addresses(&self, address: IpAddr) -> MutexGuard<'_, HashMap<IpAddr, Arc<Principal>>> {
+        let shard = self.hasher.hash_one(address) as usize % SHARDS;
+        self.by_address[shard].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn principal(&self, caller: Caller) -> Arc<Principal> {
         let shard = self.hasher.hash_one(&caller.id) as usize % SHARDS;
         let mut known = self.principals[shard].lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,16 +142,27 @@ impl Door {
 
 impl Authenticate for Door {
     fn authenticate(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Arc<Principal>, Unknown> {
-        let header = |name| headers.get(name).map(HeaderValue::as_bytes);
+        let header = |name: &HeaderName| headers.get(name).map(HeaderValue::as_bytes);
         let presented = Presented {
-            authorization: header("authorization"),
-            api_key: header("x-api-key"),
-            client_id: header("x-mcp-client-id"),
+            authorization: header(&AUTHORIZATION),
+            api_key: header(&API_KEY),
+            client_id: header(&CLIENT_ID),
             peer: Some(peer),
         };
+        let only_address =
+            presented.authorization.or(presented.api_key).or(presented.client_id).is_none().then_some(peer);
+        if let Some(principal) = only_address.and_then(|address| self.remembered(address)) {
+            return Ok(principal);
+        }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
         match self.authenticator.authenticate(&presented, now) {
-            Ok(caller) => Ok(self.principal(caller)),
+            Ok(caller) => {
+                let principal = self.principal(caller);
+                if let Some(address) = only_address {
+                    self.remember(address, &principal);
+                }
+                Ok(principal)
+            }
             Err(denied) => {
                 if let Some(issuer) = &denied.refresh {
                     self.upkeep.want(issuer);

@@ -33,7 +33,7 @@ struct Errand<'a> {
 
 impl Shared {
     /// A client's call.
-    pub(super) async fn call(&self, call: Call, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
+    pub(super) async fn call(&self, call: &Call, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
         let limit = call.timeout.unwrap_or(self.spec.call_timeout);
         let _active = self.activity.enter();
         let _place = self.admission.enter(limit).await.map_err(|refusal| match refusal {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use toolgate_client::Caller;
 use toolgate_protocol::era::Envelope;
 use toolgate_protocol::message::{Field, MetaField};
@@ -12,6 +12,12 @@ use crate::downstream::respond::Refusal;
 use crate::gateway::Gateway;
 use crate::principal::Principal;
 use crate::session::{Client, Session};
+
+// Made once: a name that is looked up as text is read and hashed anew each time.
+static PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
+static SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
+static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
+static NAME: HeaderName = HeaderName::from_static(header::NAME);
 
 /// Who sent a message.
 #[derive(Debug)]
@@ -30,7 +36,7 @@ pub fn admit(
     principal: &Arc<Principal>,
 ) -> Result<Admitted, Refusal> {
     let stated = message.meta_text(MetaField::ProtocolVersion);
-    let header = text_of(headers, header::PROTOCOL_VERSION);
+    let header = text_of(headers, &PROTOCOL_VERSION);
     let modern = stated.is_some() || header.is_some_and(|date| Version::dated(date) == Some(Version::NEWEST));
     if modern {
         check_headers(message, headers).map_err(|refusal| refusal.to(message.id()))?;
@@ -89,13 +95,13 @@ pub fn session(
     let refuse = |status, what: &str| {
         Err(Refusal::new(status, ErrorReply::new(Code::InvalidRequest, what), Era::Legacy))
     };
-    let Some(id) = text_of(headers, header::SESSION_ID) else {
+    let Some(id) = text_of(headers, &SESSION_ID) else {
         return refuse(
             StatusCode::BAD_REQUEST,
             "the 'Mcp-Session-Id' header is missing; begin with 'initialize'",
         );
     };
-    if let Some(date) = text_of(headers, header::PROTOCOL_VERSION)
+    if let Some(date) = text_of(headers, &PROTOCOL_VERSION)
         && Version::dated(date).is_none()
     {
         return Err(unsupported(date, None));
@@ -112,19 +118,19 @@ fn check_headers(message: &Message, headers: &HeaderMap) -> Result<(), Refusal> 
         return Ok(());
     }
     let body = message.meta_text(MetaField::ProtocolVersion);
-    if let (Some(stated), Some(body)) = (text_of(headers, header::PROTOCOL_VERSION), body.as_deref())
+    if let (Some(stated), Some(body)) = (text_of(headers, &PROTOCOL_VERSION), body.as_deref())
         && stated != body
     {
         return Err(mismatch("MCP-Protocol-Version", Some(stated), body));
     }
     if let Some(body) = &body
-        && text_of(headers, header::PROTOCOL_VERSION).is_none()
+        && text_of(headers, &PROTOCOL_VERSION).is_none()
     {
         return Err(mismatch("MCP-Protocol-Version", None, body));
     }
     let method = message.method_name().unwrap_or_default();
-    if text_of(headers, header::METHOD) != Some(&*method) {
-        return Err(mismatch("Mcp-Method", text_of(headers, header::METHOD), &method));
+    if text_of(headers, &METHOD) != Some(&*method) {
+        return Err(mismatch("Mcp-Method", text_of(headers, &METHOD), &method));
     }
     let named = match message.method() {
         Some(Method::ToolsCall | Method::PromptsGet) => message.field_text(Field::Name),
@@ -135,7 +141,7 @@ fn check_headers(message: &Message, headers: &HeaderMap) -> Result<(), Refusal> 
         _ => None,
     };
     let Some(named) = named else { return Ok(()) };
-    let stated = text_of(headers, header::NAME);
+    let stated = text_of(headers, &NAME);
     if stated.and_then(header::decode).as_deref() != Some(&*named) {
         return Err(mismatch("Mcp-Name", stated, &named));
     }
@@ -159,6 +165,6 @@ fn unsupported(date: &str, id: Option<&[u8]>) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, reply, Era::Modern).to(id)
 }
 
-fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -6,21 +6,17 @@ use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::downstream::body::Body;
-use crate::downstream::respond;
+use crate::downstream::{connection, respond};
 use crate::gateway::Gateway;
 
 /// How many connections there may be; further ones wait to be accepted.
 const CONNECTIONS: usize = 64;
-/// How long an operator may take to send the head of a request.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves the annex of a gateway, and nothing else, until the gateway stops.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
@@ -40,7 +36,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
         };
         let gateway = Arc::clone(&gateway);
         connections.spawn(async move {
-            connection(&gateway, stream).await;
+            serve_one(&gateway, stream).await;
             drop(place);
         });
     }
@@ -49,21 +45,9 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) {
     connections.wait().await;
 }
 
-async fn connection(gateway: &Arc<Gateway>, stream: TcpStream) {
+async fn serve_one(gateway: &Arc<Gateway>, stream: TcpStream) {
     let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(gateway, request).await) });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = gateway.stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
+    if let Err(error) = connection::drive(stream, service, &gateway.stopping).await {
         tracing::debug!(%error, "a connection of an operator ended early");
     }
 }

@@ -11,6 +11,8 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
+use crate::downstream::connection::CoarseSleep;
+
 /// How long a client may take to send its whole request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -71,11 +73,10 @@ pub enum BodyError {
 
 /// Reads a whole body of at most `limit` bytes. What arrives in one piece is not copied.
 pub async fn read(body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
-    // Most bodies are here already or arrive with the next read; only then is a clock worth its price.
     tokio::select! {
         biased;
         read = read_all(body, limit) => read,
-        () = tokio::time::sleep(PATIENCE) => Err(BodyError::TooSlow),
+        () = CoarseSleep::new(PATIENCE) => Err(BodyError::TooSlow),
     }
 }
 

@@ -11,26 +11,21 @@ use http::header::{
 };
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use toolgate_protocol::{Code, Era, ErrorReply};
 
 use crate::downstream::body::Body;
 use crate::downstream::lanes::Lanes;
 use crate::downstream::respond::{self, Refusal};
-use crate::downstream::{health, sse, streamable};
+use crate::downstream::{connection, health, sse, streamable};
 use crate::gateway::Gateway;
 use crate::principal::Principal;
-
-/// How long a client may take to send the head of a request.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The threads that serve the gateway's clients.
 pub fn lanes(gateway: &Arc<Gateway>) -> std::io::Result<Lanes> {
     let gateway = Arc::clone(gateway);
-    Lanes::open(move |stream, peer| connection(Arc::clone(&gateway), stream, peer))
+    Lanes::open(move |stream, peer| serve_one(Arc::clone(&gateway), stream, peer))
 }
 
 /// Serves clients until the gateway stops, then lets requests under way finish.
@@ -54,9 +49,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, lanes: Lanes) {
     lanes.close().await;
 }
 
-async fn connection(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
-    // Answers are written whole; waiting to fill a packet would only delay them.
-    let _ = stream.set_nodelay(true);
+async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
     let peer = peer.ip();
     let service = {
         let gateway = Arc::clone(&gateway);
@@ -65,20 +58,7 @@ async fn connection(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) 
             async move { Ok::<_, Infallible>(answer(&gateway, request, peer).await) }
         })
     };
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
-        .pipeline_flush(true)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = gateway.stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
+    if let Err(error) = connection::drive(stream, service, &gateway.stopping).await {
         tracing::debug!(%error, %peer, "a connection ended early");
     }
 }

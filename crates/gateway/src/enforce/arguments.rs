@@ -1,10 +1,14 @@
 //! Do the arguments fit the tool? Schemas are compiled once for each tool of a catalogue, never fetched from elsewhere.
 
+mod simple;
+
 use std::sync::OnceLock;
 
 use jsonschema::Validator;
 use serde_json::Value;
 use toolgate_governance::{ArgumentCheck, ArgumentProblem};
+
+use simple::Simple;
 
 /// The largest schema that is compiled; arguments of larger ones are left to the server.
 const MAX_SCHEMA: usize = 256 * 1024;
@@ -18,6 +22,8 @@ pub struct ToolCheck {
 
 #[derive(Debug)]
 struct Compiled {
+    /// The schema once more, where it is so simple that most arguments need no validator.
+    simple: Option<Simple>,
     validator: Validator,
     required: Vec<String>,
 }
@@ -37,7 +43,7 @@ impl ToolCheck {
             names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         });
         match jsonschema::options().build(&schema) {
-            Ok(validator) => Some(Compiled { validator, required }),
+            Ok(validator) => Some(Compiled { simple: Simple::of(&schema), validator, required }),
             Err(error) => {
                 tracing::warn!(%error, "a tool's schema cannot be used; its server checks the arguments alone");
                 None
@@ -49,6 +55,11 @@ impl ToolCheck {
 impl ArgumentCheck for ToolCheck {
     fn check(&self, arguments: Option<&[u8]>) -> Result<(), ArgumentProblem> {
         let Some(compiled) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
+        if let Some(simple) = &compiled.simple
+            && simple.fits(arguments.unwrap_or(b"{}"))
+        {
+            return Ok(());
+        }
         let mut instance: Value = match arguments {
             None => Value::Object(serde_json::Map::new()),
             Some(json) => serde_json::from_slice(json).map_err(|error| ArgumentProblem {

@@ -85,7 +85,7 @@ pub(super) struct Inner {
     /// What makes a repeated request the same one; see [`Parked`].
     pub(super) fingerprint: String,
     /// The call, for repeating it with a client's answers. Absent until it may run.
-    call: Option<Call>,
+    call: Option<Arc<Call>>,
     closing: Option<Closing>,
     outbox: Arc<Outbox>,
     stage: Stage,
@@ -154,10 +154,14 @@ impl Passage {
             String::new()
         };
         let (stage, call, closing) = match cleared {
-            Cleared::Free(call) => (Stage::calling(&way, &call, &outbox), Some(call), None),
+            Cleared::Free(call) => {
+                let call = Arc::new(call);
+                (Stage::calling(&way, &call, &outbox), Some(call), None)
+            }
             Cleared::Governed(Admitted::Permitted(permitted), mut closing) => {
                 let (call, terms) = permitted.into_parts();
                 closing.runs_under(terms);
+                let call = Arc::new(call);
                 (Stage::calling(&way, &call, &outbox), Some(call), Some(closing))
             }
             Cleared::Governed(Admitted::Waiting(waiting), closing) => {
@@ -216,9 +220,9 @@ impl Passage {
 }
 
 impl Stage {
-    fn calling(way: &Way, call: &Call, outbox: &Arc<Outbox>) -> Stage {
+    fn calling(way: &Way, call: &Arc<Call>, outbox: &Arc<Outbox>) -> Stage {
         let (server, capacity) = (way.server.clone(), Arc::clone(&way.capacity));
-        let (call, outbox) = (call.clone(), Arc::clone(outbox));
+        let (call, outbox) = (Arc::clone(call), Arc::clone(outbox));
         Stage::Calling(Box::pin(async move {
             let _place = capacity.place().await.map_err(NoAnswer::Full)?;
             server.call(call, &outbox).await.map_err(NoAnswer::Call)

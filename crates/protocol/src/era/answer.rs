@@ -19,7 +19,7 @@ pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era) -
     let Some(id_place) = message.id_place() else { return message.bytes().clone() };
     let body = match (message.kind(), from, to) {
         (Kind::Result, Era::Legacy, Era::Modern) => to_modern(message, method),
-        (Kind::Result, Era::Modern, Era::Legacy) => to_legacy(message, method),
+        (Kind::Result, Era::Modern, Era::Legacy) => return to_legacy(message, id_place, id, method),
         (Kind::Error, Era::Legacy, Era::Modern) => error_to_modern(message),
         _ => None,
     };
@@ -70,23 +70,32 @@ fn to_modern(message: &Message, method: Method) -> Option<Vec<u8>> {
 
 /// Takes out what only tells a modern client how to read and keep a result. Where a method's result has no lifetime by
 /// the specification, members of that name are the server's own (a task has a `ttlMs`) and stay.
-fn to_legacy(message: &Message, method: Method) -> Option<Vec<u8>> {
+fn to_legacy(message: &Message, id_place: Span, id: &[u8], method: Method) -> Bytes {
     let modern: &[Field] = if method.is_cacheable() {
         &[Field::ResultType, Field::TtlMs, Field::CacheScope]
     } else {
         &[Field::ResultType]
     };
-    if modern.iter().all(|field| message.place(*field).is_none()) {
-        return None;
+    let mut removed = Vec::new();
+    if modern.iter().any(|field| message.place(*field).is_some())
+        && let Some(result) = message.body_place()
+        && let Ok(object) = Object::parse(result.of(message.bytes()))
+    {
+        let keys = modern.iter().map(|field| field.key()).collect::<Vec<_>>();
+        removed.extend(object.places_of(&keys).map(|member| member.whole.shifted(result.start())));
     }
-    let result = message.body()?;
-    let object = Object::parse(result).ok()?;
-    let keys: Vec<&str> = modern.iter().map(|field| field.key()).collect();
-    let mut splice = Splice::new(result, 0);
-    for member in object.places_of(&keys) {
-        splice.remove_member(member.whole);
+    let is_after_body = message.body_place().is_some_and(|body| body.start() < id_place.start());
+    let mut splice = Splice::new(message.bytes(), id.len());
+    if !is_after_body {
+        splice.replace(id_place, id);
     }
-    Some(splice.finish())
+    for member in removed {
+        splice.remove_member(member);
+    }
+    if is_after_body {
+        splice.replace(id_place, id);
+    }
+    Bytes::from(splice.finish())
 }
 
 /// -32002 (resource not found) must not be sent in the modern era, where it is -32602.

@@ -1,6 +1,8 @@
 //! A client's request on its way to a server: under the connection's own id, with the server's own names, in the
 //! server's era. One copy, whatever changes.
 
+use std::borrow::Cow;
+
 use crate::era::{Envelope, Era};
 use crate::message::{Field, Message, MetaField};
 use crate::object::Object;
@@ -35,12 +37,14 @@ impl Outgoing<'_> {
     /// The request as the server shall see it. The progress token becomes the id: tokens of two clients may be equal.
     pub fn write(&self, message: &Message) -> Vec<u8> {
         let id = self.id.to_string();
+        let quoted;
         let mut edits = Edits { list: Vec::with_capacity(8) };
         if let Some(place) = message.id_place() {
             edits.replace(place, id.as_bytes());
         }
         if let Some((place, native)) = self.native {
-            edits.replace(place, text::quote(native).as_bytes());
+            quoted = text::quote(native);
+            edits.replace(place, quoted.as_bytes());
         }
         if let Some(place) = message.meta_place(MetaField::ProgressToken) {
             edits.replace(place, id.as_bytes());
@@ -60,26 +64,31 @@ impl Outgoing<'_> {
     }
 
     /// Puts in what a modern server expects of every request.
-    fn introduce(&self, message: &Message, edits: &mut Edits) {
-        let members = self.envelope.modern_members(self.log_level);
+    fn introduce<'a>(&'a self, message: &Message, edits: &mut Edits<'a>) {
+        let meta = self.envelope.modern_meta(self.log_level);
         match (message.body_place(), message.place(Field::Meta)) {
-            (_, Some(meta)) => edits.insert_members(meta, members),
-            (Some(params), None) => edits.insert_members(params, wrap(&members)),
+            (_, Some(place)) => edits.insert_members(place, members_of(meta)),
+            (Some(params), None) => edits.insert_members(params, meta),
             (None, None) => {
                 let end = message.bytes().iter().rposition(|byte| *byte == b'}').unwrap_or_default();
-                let params = [br#","params":{"#.as_slice(), &wrap(&members), b"}"].concat();
-                edits.replace(Span::new(end, end), &params);
+                let params = [br#","params":{"#.as_slice(), &meta, b"}"].concat();
+                edits.list.push((Span::new(end, end), Edit::Replace(params.into())));
             }
         }
     }
 }
 
-fn wrap(members: &[u8]) -> Vec<u8> {
-    [br#""_meta":{"#.as_slice(), members, b"}"].concat()
+/// What is inside of a `"_meta":{…}`.
+fn members_of(meta: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let range = Envelope::META_OPENS.len()..meta.len().saturating_sub(1);
+    match meta {
+        Cow::Borrowed(meta) => Cow::Borrowed(meta.get(range).unwrap_or_default()),
+        Cow::Owned(meta) => Cow::Owned(meta.get(range).unwrap_or_default().to_vec()),
+    }
 }
 
 /// Takes out of `_meta` what the client says of itself.
-fn forget_introduction(message: &Message, edits: &mut Edits) {
+fn forget_introduction(message: &Message, edits: &mut Edits<'_>) {
     let introduced = HOP_BY_HOP.iter().any(|field| message.meta_place(*field).is_some());
     if let (true, Some(meta)) = (introduced, message.place(Field::Meta)) {
         edits.remove_members(message.bytes(), meta, &HOP_BY_HOP.map(MetaField::key));
@@ -87,7 +96,7 @@ fn forget_introduction(message: &Message, edits: &mut Edits) {
 }
 
 /// Takes out of `params` what answers a modern server's questions.
-fn forget_answers(message: &Message, edits: &mut Edits) {
+fn forget_answers(message: &Message, edits: &mut Edits<'_>) {
     let answered = ANSWERS.iter().any(|field| message.place(*field).is_some());
     if let (true, Some(params)) = (answered, message.body_place()) {
         edits.remove_members(message.bytes(), params, &ANSWERS.map(Field::key));
@@ -95,26 +104,26 @@ fn forget_answers(message: &Message, edits: &mut Edits) {
 }
 
 /// Changes in any order; [`Splice`] wants them in the order of their places.
-struct Edits {
-    list: Vec<(Span, Edit)>,
+struct Edits<'a> {
+    list: Vec<(Span, Edit<'a>)>,
 }
 
 /// What happens at a place.
-enum Edit {
+enum Edit<'a> {
     /// New bytes stand there.
-    Replace(Vec<u8>),
+    Replace(Cow<'a, [u8]>),
     /// It is an object, and these members come first in it.
-    InsertMembers(Vec<u8>),
+    InsertMembers(Cow<'a, [u8]>),
     /// It is a member of an object, and goes.
     RemoveMember,
 }
 
-impl Edits {
-    fn replace(&mut self, place: Span, new: &[u8]) {
-        self.list.push((place, Edit::Replace(new.to_vec())));
+impl<'a> Edits<'a> {
+    fn replace(&mut self, place: Span, new: &'a [u8]) {
+        self.list.push((place, Edit::Replace(Cow::Borrowed(new))));
     }
 
-    fn insert_members(&mut self, object: Span, members: Vec<u8>) {
+    fn insert_members(&mut self, object: Span, members: Cow<'a, [u8]>) {
         self.list.push((object, Edit::InsertMembers(members)));
     }
 
@@ -139,7 +148,7 @@ impl Edits {
     }
 }
 
-impl Edit {
+impl Edit<'_> {
     fn len(&self) -> usize {
         match self {
             Edit::Replace(new) | Edit::InsertMembers(new) => new.len() + 1,

@@ -1,5 +1,7 @@
 //! What can happen to a request under way, and what follows from it.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::StreamExt;
 use toolgate_client::call::Answer;
@@ -100,6 +102,7 @@ impl Inner {
         if let Some(closing) = &mut self.closing {
             closing.runs_under(terms);
         }
+        let call = Arc::new(call);
         self.stage = Stage::calling(&self.way, &call, &self.outbox);
         self.call = Some(call);
     }
@@ -208,7 +211,7 @@ impl Inner {
         let repeated = self.call.as_ref().and_then(|call| round.repeated(&call.message));
         match (repeated, &mut self.call) {
             (Some(message), Some(call)) => {
-                call.message = message;
+                *call = Arc::new(Call { message, ..Call::clone(call) });
                 self.stage = Stage::calling(&self.way, call, &self.outbox);
             }
             _ => self.failed(&failure::unrepeatable(), Status::Error),
