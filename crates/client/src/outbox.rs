@@ -1,10 +1,13 @@
 //! What a server says during a call, on its way to the client: a small bounded queue.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
 
 use bytes::Bytes;
-use tokio::sync::{Notify, oneshot};
+use futures_util::task::AtomicWaker;
+use tokio::sync::oneshot;
 use toolgate_protocol::Method;
 
 /// How many events may wait for a slow client. Progress and logs beyond it are dropped, questions are refused.
@@ -43,11 +46,11 @@ pub enum Reply {
     Error(Bytes),
 }
 
-/// The queue of one call.
+/// The queue of one call, read by one: whoever waits for the next event last is the one who is woken.
 #[derive(Debug, Default)]
 pub struct Outbox {
     queue: Mutex<VecDeque<Event>>,
-    filled: Notify,
+    reader: AtomicWaker,
 }
 
 impl Outbox {
@@ -59,19 +62,17 @@ impl Outbox {
         }
         queue.push_back(event);
         drop(queue);
-        self.filled.notify_one();
+        self.reader.wake();
         Ok(())
     }
 
     /// The next event, in the order in which they came. Dropping the future loses none.
     pub async fn next(&self) -> Event {
-        loop {
-            let filled = self.filled.notified();
-            if let Some(event) = self.take() {
-                return event;
-            }
-            filled.await;
-        }
+        poll_fn(|context| {
+            self.reader.register(context.waker());
+            self.take().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     /// The next event if one is there.

@@ -87,7 +87,8 @@ async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr)
     let path = request.uri().path();
     match (request.method(), path) {
         (&Method::POST, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
-            Ok(principal) => streamable::post(gateway, request, &principal).await,
+            // Boxed, because the connection moves the future of each request about before it is polled.
+            Ok(principal) => Box::pin(streamable::post(gateway, request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
         (&Method::GET, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {

@@ -173,7 +173,7 @@ impl Conversation {
             }
         };
         tokio::select! {
-            () = underway.cancelled.cancelled() => {}
+            () = underway.cancelled() => {}
             () = self.pump(&client, message) => {}
         }
     }

@@ -90,7 +90,7 @@ pub(super) struct Inner {
     outbox: Arc<Outbox>,
     stage: Stage,
     /// Questions of a legacy server that its legacy client is being asked.
-    open: FuturesUnordered<BoxFuture<'static, ()>>,
+    open: Option<FuturesUnordered<BoxFuture<'static, ()>>>,
     /// Questions that a modern client must answer with its next request.
     pub(super) unanswered: Vec<(String, Question)>,
     /// A capability that a modern client lacks and that its server wanted to use.
@@ -179,7 +179,7 @@ impl Passage {
             closing,
             outbox,
             stage,
-            open: FuturesUnordered::new(),
+            open: None,
             unanswered: Vec::new(),
             lacking: None,
             ready: VecDeque::new(),

@@ -1,10 +1,13 @@
 //! The requests of one client that are under way, so that they can be cancelled and no id is used twice.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
 use bytes::Bytes;
-use tokio_util::sync::CancellationToken;
+use futures_util::task::AtomicWaker;
 
 /// How many requests of one client may be under way.
 const CAPACITY: usize = 1024;
@@ -12,7 +15,7 @@ const CAPACITY: usize = 1024;
 /// The table of one client. Ids are compared as they were written.
 #[derive(Debug, Default)]
 pub struct Inflight {
-    table: Arc<Mutex<HashMap<Bytes, CancellationToken>>>,
+    table: Arc<Mutex<HashMap<Bytes, Arc<Cancellation>>>>,
 }
 
 /// Why a request cannot begin.
@@ -28,9 +31,8 @@ pub enum Refused {
 #[derive(Debug)]
 pub struct Underway {
     id: Bytes,
-    /// Cancelled when the client says so.
-    pub cancelled: CancellationToken,
-    table: Arc<Mutex<HashMap<Bytes, CancellationToken>>>,
+    cancellation: Arc<Cancellation>,
+    table: Arc<Mutex<HashMap<Bytes, Arc<Cancellation>>>>,
 }
 
 impl Inflight {
@@ -43,24 +45,49 @@ impl Inflight {
         if table.contains_key(&id) {
             return Err(Refused::IdInUse);
         }
-        let cancelled = CancellationToken::new();
-        table.insert(id.clone(), cancelled.clone());
+        let cancellation = Arc::new(Cancellation::default());
+        table.insert(id.clone(), Arc::clone(&cancellation));
         drop(table);
-        Ok(Underway { id, cancelled, table: Arc::clone(&self.table) })
+        Ok(Underway { id, cancellation, table: Arc::clone(&self.table) })
     }
 
     /// The client wants no answer to this request any more. Unknown ids are ignored: it may just have been answered.
     pub fn cancel(&self, id: &[u8]) {
-        if let Some(cancelled) = self.table.lock().unwrap_or_else(PoisonError::into_inner).get(id) {
-            cancelled.cancel();
+        if let Some(cancellation) = self.table.lock().unwrap_or_else(PoisonError::into_inner).get(id) {
+            cancellation.cancel();
         }
     }
 
     /// The client is gone: nothing under way is wanted any more.
     pub fn cancel_all(&self) {
-        for cancelled in self.table.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            cancelled.cancel();
+        for cancellation in self.table.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            cancellation.cancel();
         }
+    }
+}
+
+impl Underway {
+    /// Waits until the client wants no answer any more.
+    pub async fn cancelled(&self) {
+        poll_fn(|context| {
+            self.cancellation.waiting.register(context.waker());
+            if self.cancellation.is_wanted.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+/// Whether a request's end is wanted, and the one who waits for that. Each request has one, so it is a small one.
+#[derive(Debug, Default)]
+struct Cancellation {
+    is_wanted: AtomicBool,
+    waiting: AtomicWaker,
+}
+
+impl Cancellation {
+    fn cancel(&self) {
+        self.is_wanted.store(true, Ordering::Release);
+        self.waiting.wake();
     }
 }
 

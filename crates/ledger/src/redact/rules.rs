@@ -69,7 +69,10 @@ pub enum RuleError {
 /// Rules in the form the scanner uses.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledRules {
-    keys: Vec<KeyPattern>,
+    /// Keys whose last byte is known, by that byte: of dozens of patterns only a few are compared with a key.
+    keys_by_end: Vec<Vec<KeyPattern>>,
+    /// Keys that may end with anything.
+    other_keys: Vec<KeyPattern>,
     pub(super) paths: Vec<Vec<Segment>>,
     /// The replacement as a JSON string.
     pub(super) replacement: Vec<u8>,
@@ -94,10 +97,18 @@ pub(super) enum Segment {
 impl CompiledRules {
     pub(super) fn new(rules: &RedactionRules) -> Result<Self, RuleError> {
         let mut compiled = Self {
-            keys: rules.keys.iter().map(|key| KeyPattern::new(key)).collect::<Result<_, _>>()?,
+            keys_by_end: vec![Vec::new(); 256],
+            other_keys: Vec::new(),
             paths: Vec::new(),
             replacement: serde_json::Value::from(rules.replacement.as_str()).to_string().into_bytes(),
         };
+        for key in &rules.keys {
+            let pattern = KeyPattern::new(key)?;
+            match pattern.last_byte().and_then(|last| compiled.keys_by_end.get_mut(usize::from(last))) {
+                Some(patterns) => patterns.push(pattern),
+                None => compiled.other_keys.push(pattern),
+            }
+        }
         for path in &rules.paths {
             compiled.paths.push(parse_pointer(path)?);
         }
@@ -105,14 +116,15 @@ impl CompiledRules {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.paths.is_empty()
+        self.other_keys.is_empty() && self.paths.is_empty() && self.keys_by_end.iter().all(Vec::is_empty)
     }
 
     /// Whether a key, as it reads after unescaping, is to be taken out. `scratch` is working space.
     pub(super) fn matches_key(&self, key: &[u8], scratch: &mut Vec<u8>) -> bool {
         scratch.clear();
         fold(key, scratch);
-        self.keys.iter().any(|pattern| pattern.matches(scratch))
+        let by_end = scratch.last().and_then(|last| self.keys_by_end.get(usize::from(*last)));
+        by_end.into_iter().flatten().chain(&self.other_keys).any(|pattern| pattern.matches(scratch))
     }
 }
 
@@ -130,6 +142,14 @@ impl KeyPattern {
             }
             pattern => Self::Glob(pattern.into()),
         })
+    }
+
+    /// The byte with which every key ends that it matches, where there is one.
+    fn last_byte(&self) -> Option<u8> {
+        match self {
+            Self::Is(word) | Self::EndsWith(word) => word.last().copied(),
+            Self::Contains(_) | Self::Glob(_) => None,
+        }
     }
 
     fn matches(&self, key: &[u8]) -> bool {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Event, Question};
 use toolgate_governance::{Permitted, Refusal};
@@ -39,7 +41,7 @@ impl Inner {
     pub(super) async fn step(&mut self) {
         let cancelled = async {
             match &self.underway {
-                Some(underway) => underway.cancelled.cancelled().await,
+                Some(underway) => underway.cancelled().await,
                 None => std::future::pending().await,
             }
         };
@@ -61,7 +63,7 @@ impl Inner {
             biased;
             () = cancelled => Woken::Cancelled,
             event = self.outbox.next() => Woken::Said(event),
-            Some(()) = self.open.next(), if !self.open.is_empty() => Woken::Replied,
+            () = replied(&mut self.open) => Woken::Replied,
             woken = stage => woken,
             () = quiet => Woken::Quiet,
         };
@@ -133,7 +135,7 @@ impl Inner {
             Client::Legacy(session) => match asking::ask(session, question) {
                 Some(Open { message, reply }) => {
                     self.ready.push_back(Piece::Message(message));
-                    self.open.push(reply);
+                    self.open.get_or_insert_default().push(reply);
                 }
                 None => {
                     tracing::warn!(server = %self.way.server.name(), "too many questions are open at one client")
@@ -237,6 +239,14 @@ impl Inner {
         let era = self.client.era();
         let bytes: Bytes = reply.answer(Some(&self.asked.id), era);
         self.ready.push_back(Piece::Last(Last::plain(bytes, Some(reply.code.number(era)))));
+    }
+}
+
+/// Waits until a client has answered one of the questions that are open.
+async fn replied(open: &mut Option<FuturesUnordered<BoxFuture<'static, ()>>>) {
+    match open {
+        Some(open) if !open.is_empty() => open.next().await.unwrap_or_default(),
+        _ => std::future::pending().await,
     }
 }
 
