@@ -4,11 +4,15 @@
 //! and no stack. It is strict about structure, since a key it misjudges would be a secret it misses.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use super::rules::{CompiledRules, MAXIMUM_DEPTH, Segment};
 
 /// How many times JSON inside a string inside JSON is looked into.
 const MAXIMUM_NESTING: usize = 3;
+
+/// How much room for a key is kept from one body to the next.
+const KEPT_KEY: usize = 4096;
 
 /// Not JSON, or deeper than [`MAXIMUM_DEPTH`].
 #[derive(Debug)]
@@ -16,25 +20,24 @@ pub(super) struct Unreadable;
 
 /// Takes the values out that `rules` name.
 pub(super) fn redact<'a>(json: &'a [u8], rules: &CompiledRules) -> Result<Cow<'a, [u8]>, Unreadable> {
-    redact_nested(json, rules, 0)
+    thread_local! {
+        static WORKSPACE: RefCell<Workspace> = RefCell::default();
+    }
+    WORKSPACE.with_borrow_mut(|workspace| {
+        workspace.key.shrink_to(KEPT_KEY);
+        workspace.scratch.shrink_to(KEPT_KEY);
+        redact_nested(json, rules, workspace, 0)
+    })
 }
 
 fn redact_nested<'a>(
     json: &'a [u8],
     rules: &CompiledRules,
+    workspace: &mut Workspace,
     nesting: usize,
 ) -> Result<Cow<'a, [u8]>, Unreadable> {
-    let mut scanner = Scanner {
-        json,
-        at: 0,
-        rules,
-        nesting,
-        levels: Vec::new(),
-        out: Vec::new(),
-        copied: 0,
-        key: Vec::new(),
-        scratch: Vec::new(),
-    };
+    workspace.levels.clear();
+    let mut scanner = Scanner { json, at: 0, rules, nesting, work: workspace, out: Vec::new(), copied: 0 };
     scanner.document()?;
     if scanner.copied == 0 {
         return Ok(Cow::Borrowed(json));
@@ -48,10 +51,17 @@ struct Scanner<'a> {
     at: usize,
     rules: &'a CompiledRules,
     nesting: usize,
-    levels: Vec<Level>,
+    work: &'a mut Workspace,
     out: Vec<u8>,
     /// How much of the input is already in `out`; 0 as long as nothing was taken out.
     copied: usize,
+}
+
+/// What a scanner needs on its way, kept from one body to the next.
+#[derive(Default)]
+struct Workspace {
+    levels: Vec<Level>,
+    /// The current key, where path rules want to know it.
     key: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -67,7 +77,7 @@ struct Level {
 impl Scanner<'_> {
     fn document(&mut self) -> Result<(), Unreadable> {
         self.value()?;
-        while !self.levels.is_empty() {
+        while !self.work.levels.is_empty() {
             self.member()?;
         }
         self.skip_space();
@@ -76,12 +86,12 @@ impl Scanner<'_> {
 
     /// The next member of the innermost object or array, or its end.
     fn member(&mut self) -> Result<(), Unreadable> {
-        let Some(level) = self.levels.last() else { return Err(Unreadable) };
+        let Some(level) = self.work.levels.last() else { return Err(Unreadable) };
         let (is_object, index) = (level.is_object, level.index);
         self.skip_space();
         if self.peek() == Some(if is_object { b'}' } else { b']' }) {
             self.at += 1;
-            self.levels.pop();
+            self.work.levels.pop();
             return Ok(());
         }
         if index > 0 {
@@ -92,7 +102,7 @@ impl Scanner<'_> {
         // Paths are of the body, not of a document quoted in it.
         let has_paths = self.nesting == 0 && !self.rules.paths.is_empty();
         let matches_path = has_paths && self.step_paths(is_object, index);
-        if let Some(level) = self.levels.last_mut() {
+        if let Some(level) = self.work.levels.last_mut() {
             level.index += 1;
         }
         self.skip_space();
@@ -104,25 +114,29 @@ impl Scanner<'_> {
         let start = self.at + 1;
         let has_escapes = self.string()?;
         let raw = self.json.get(start..self.at - 1).ok_or(Unreadable)?;
-        self.key.clear();
-        if has_escapes {
+        let unescaped: String;
+        let key = if has_escapes {
             let quoted = self.json.get(start - 1..self.at).ok_or(Unreadable)?;
-            let text: String = serde_json::from_slice(quoted).map_err(|_| Unreadable)?;
-            self.key.extend_from_slice(text.as_bytes());
+            unescaped = serde_json::from_slice(quoted).map_err(|_| Unreadable)?;
+            unescaped.as_bytes()
         } else {
-            self.key.extend_from_slice(raw);
+            raw
+        };
+        if !self.rules.paths.is_empty() {
+            self.work.key.clear();
+            self.work.key.extend_from_slice(key);
         }
         self.skip_space();
         self.expect(b':')?;
-        Ok(self.rules.matches_key(&self.key, &mut self.scratch))
+        Ok(self.rules.matches_key(key, &mut self.work.scratch))
     }
 
     /// Narrows the path rules to those that lead through the current member. Says whether one ends here.
     fn step_paths(&mut self, is_object: bool, index: usize) -> bool {
-        let depth = self.levels.len() - 1;
+        let depth = self.work.levels.len() - 1;
         let index_text;
         let name = if is_object {
-            self.key.as_slice()
+            self.work.key.as_slice()
         } else {
             index_text = index.to_string();
             index_text.as_bytes()
@@ -132,14 +146,14 @@ impl Scanner<'_> {
             Some(Segment::Named(wanted)) => **wanted == *name,
             None => false,
         };
-        let matched: Vec<usize> = match depth.checked_sub(1).and_then(|parent| self.levels.get(parent)) {
+        let matched: Vec<usize> = match depth.checked_sub(1).and_then(|parent| self.work.levels.get(parent)) {
             Some(parent) => parent.matched_paths.iter().copied().filter(leads_here).collect(),
             None => (0..self.rules.paths.len()).filter(leads_here).collect(),
         };
         let ends_here = matched
             .iter()
             .any(|rule| self.rules.paths.get(*rule).is_some_and(|path| path.len() == depth + 1));
-        if let Some(level) = self.levels.last_mut() {
+        if let Some(level) = self.work.levels.last_mut() {
             level.matched_paths = matched;
         }
         ends_here
@@ -162,7 +176,9 @@ impl Scanner<'_> {
         }
         let quoted = self.json.get(start..self.at).ok_or(Unreadable)?;
         let text: String = serde_json::from_slice(quoted).map_err(|_| Unreadable)?;
-        if let Ok(Cow::Owned(redacted)) = redact_nested(text.as_bytes(), self.rules, self.nesting + 1) {
+        if let Ok(Cow::Owned(redacted)) =
+            redact_nested(text.as_bytes(), self.rules, &mut Workspace::default(), self.nesting + 1)
+        {
             let redacted = String::from_utf8(redacted).map_err(|_| Unreadable)?;
             self.out.extend_from_slice(self.json.get(self.copied..start).ok_or(Unreadable)?);
             serde_json::to_writer(&mut self.out, &redacted).map_err(|_| Unreadable)?;
@@ -196,12 +212,12 @@ impl Scanner<'_> {
                 if has_escapes && is_document { self.quoted_document(start) } else { Ok(()) }
             }
             Some(opening @ (b'{' | b'[')) => {
-                if self.levels.len() >= MAXIMUM_DEPTH {
+                if self.work.levels.len() >= MAXIMUM_DEPTH {
                     return Err(Unreadable);
                 }
                 self.at += 1;
                 let is_object = opening == b'{';
-                self.levels.push(Level { is_object, index: 0, matched_paths: Vec::new() });
+                self.work.levels.push(Level { is_object, index: 0, matched_paths: Vec::new() });
                 Ok(())
             }
             Some(b't') => self.word(b"true"),
