@@ -116,3 +116,41 @@ impl Drop for Place {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_are_spread_evenly_and_end_before_the_lanes_do() {
+        let (served, mut serving) = mpsc::channel(64);
+        let lanes = Lanes::open(move |mut stream: TcpStream, _| {
+            let served = served.clone();
+            async move {
+                let _ = served.send(thread::current().name().map(str::to_owned)).await;
+                let _ = stream.read(&mut [0]).await;
+            }
+        })
+        .unwrap();
+        let count = lanes.lanes.len();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut clients = Vec::new();
+        let mut by_lane = HashMap::new();
+        for _ in 0..3 * count {
+            clients.push(TcpStream::connect(listener.local_addr().unwrap()).await.unwrap());
+            let (stream, peer) = listener.accept().await.unwrap();
+            lanes.take(stream, peer).await;
+            *by_lane.entry(serving.recv().await.unwrap()).or_insert(0) += 1;
+        }
+        assert_eq!(by_lane.len(), count);
+        assert!(by_lane.values().all(|served| *served == 3), "{by_lane:?}");
+        drop(clients);
+        lanes.close().await;
+        assert!(serving.recv().await.is_none(), "no connection is served any more");
+    }
+}
