@@ -13,6 +13,7 @@ export const CLIENTS = [
   { name: 'python-1', command: ['.venv-1/bin/python', 'clients/python-1.py'], ways: LEGACY },
   { name: 'typescript-2', command: [NODE, 'clients/typescript-2.mjs'], ways: BOTH_ERAS },
   { name: 'typescript-1', command: [NODE, 'clients/typescript-1.mjs'], ways: LEGACY },
+  { name: 'rmcp', command: ['clients/rmcp/target/debug/rmcp-client'], ways: BOTH_ERAS },
   {
     name: 'inspector',
     command: [NODE, 'clients/inspector.mjs'],

@@ -18,4 +18,7 @@ for generation in 1 2; do
     touch "$venv/.installed"
   fi
 done
+
+# The client on the Rust SDK. Cargo itself sees whether anything has changed.
+cargo build --quiet --locked --manifest-path clients/rmcp/Cargo.toml --target-dir clients/rmcp/target
 node_modules/.bin/node --version

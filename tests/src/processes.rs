@@ -59,8 +59,14 @@ pub fn open_channels(id: u32) -> usize {
 
 /// Sends a signal by its name, such as `TERM`, to one process.
 pub fn signal(id: u32, name: &str) {
-    let sent = Command::new("kill").arg(format!("-{name}")).arg(id.to_string()).output().unwrap();
-    assert!(sent.status.success(), "kill -{name} {id}: {}", String::from_utf8_lossy(&sent.stderr));
+    signal_all(&[id], name);
+}
+
+/// The same to several processes, all of which must be there.
+pub fn signal_all(ids: &[u32], name: &str) {
+    let ids: Vec<_> = ids.iter().map(u32::to_string).collect();
+    let sent = Command::new("kill").arg(format!("-{name}")).args(&ids).output().unwrap();
+    assert!(sent.status.success(), "kill -{name} {ids:?}: {}", String::from_utf8_lossy(&sent.stderr));
 }
 
 fn all() -> impl Iterator<Item = Process> {

@@ -106,6 +106,11 @@ impl Server {
         self.shared.board.status()
     }
 
+    /// For how long nothing has been asked of it; nothing while something is under way.
+    pub fn quiet_for(&self) -> Option<Duration> {
+        self.shared.activity.still_for()
+    }
+
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
     pub async fn call(&self, call: impl Into<Arc<Call>>, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
         self.shared.call(&call.into(), outbox).await

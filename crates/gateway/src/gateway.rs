@@ -62,7 +62,7 @@ pub struct Gateway {
     pub parked: Arc<Parked>,
     pub tasks: Arc<Tasks>,
     pub listeners: Listeners,
-    pub subscriptions: Subscriptions,
+    pub subscriptions: Arc<Subscriptions>,
     pub door: ArcSwap<Box<dyn Authenticate>>,
     pub annex: ArcSwapOption<Box<dyn Annex>>,
     /// Why the last reload changed nothing, where it did not.
@@ -82,6 +82,7 @@ impl Gateway {
     pub fn start(settings: Settings, gate: Gate) -> Result<Arc<Gateway>, SealError> {
         let seal = Arc::new(Seal::new(&settings.key)?);
         let tracker = TaskTracker::new();
+        let subscriptions = Arc::new(Subscriptions::default());
         let (fleet, news) = Fleet::new(tracker.clone());
         let door: Box<dyn Authenticate> = Box::new(ByAddress::default());
         let gateway = Arc::new(Gateway {
@@ -90,12 +91,12 @@ impl Gateway {
             stdio: ArcSwapOption::empty(),
             fleet,
             gate: Arc::new(gate),
-            isolated: Isolated::default(),
+            isolated: Isolated::new(Arc::clone(&subscriptions)),
             capacity: Arc::new(Capacity::new(settings.max_concurrency)),
             parked: Arc::new(Parked::new(Arc::clone(&seal))),
             tasks: Arc::default(),
             listeners: Listeners::default(),
-            subscriptions: Subscriptions::default(),
+            subscriptions,
             door: ArcSwap::from_pointee(door),
             annex: ArcSwapOption::empty(),
             reload_problem: ArcSwapOption::empty(),
@@ -136,7 +137,9 @@ impl Gateway {
 
     /// Ends a session: frees everything of its client.
     pub fn end_session(&self, id: &str) {
-        if self.sessions.end(id).is_some() {
+        if let Some(session) = self.sessions.end(id) {
+            self.isolated.end_session(session.key);
+            drop(session);
             self.sweep();
         }
     }

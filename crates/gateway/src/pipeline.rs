@@ -85,9 +85,7 @@ async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> 
             gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
             Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
         }
-        (Method::Listen, Client::Modern { .. }) => {
-            watching::listen(gateway, client.principal(), message).await
-        }
+        (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, client, message).await,
         (Method::Ping, Client::Legacy(_)) => Ok(result(message, b"{}")),
         (Method::SetLevel, Client::Legacy(session)) => watching::set_level(gateway, session, message),
         (Method::ResourcesSubscribe, Client::Legacy(session)) => {
@@ -115,8 +113,11 @@ async fn notification(gateway: &Arc<Gateway>, client: &Client, message: &Message
             }
         }
         Some(Method::RootsChanged) => {
-            for member in gateway.fleet.members().iter() {
+            for member in gateway.fleet.members().iter().filter(|member| !member.desired.isolated) {
                 member.server.notify(Method::RootsChanged, None).await;
+            }
+            for own in gateway.isolated.of_session(session.key) {
+                own.notify(Method::RootsChanged, None).await;
             }
         }
         _ => {}

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 
+use crate::isolated::Owner;
 use crate::listen::Listener;
 use crate::session::Session;
 
@@ -53,6 +54,8 @@ impl Subscriber {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Watched {
     pub server: Arc<str>,
+    /// Whose server it is, where each client has its own.
+    pub owner: Option<Owner>,
     pub native: Arc<str>,
 }
 
@@ -88,7 +91,7 @@ impl Subscriptions {
         if !subscribers.iter().any(|(other, _)| other.key() == key) {
             subscribers.push((subscriber, exposed));
         }
-        Ok(watched_of(&table, &watched.server))
+        Ok(watched_of(&table, &watched.server, watched.owner.as_ref()))
     }
 
     /// Takes one out. Gives what the server must be asked to watch now.
@@ -100,21 +103,32 @@ impl Subscriptions {
                 table.remove(watched);
             }
         }
-        watched_of(&table, &watched.server)
+        watched_of(&table, &watched.server, watched.owner.as_ref())
     }
 
-    /// Takes out those who are gone. Gives the servers whose watched resources changed, with what is left.
-    pub fn sweep(&self) -> Vec<(Arc<str>, BTreeSet<String>)> {
+    /// What of a server, or of the one that a client has for itself, is watched.
+    pub fn watched(&self, server: &Arc<str>, owner: Option<&Owner>) -> BTreeSet<String> {
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        watched_of(&table, server, owner)
+    }
+
+    /// Takes out those who are gone. Gives the servers, and whose they are, whose watched resources changed, with what is
+    /// left.
+    pub fn sweep(&self) -> Vec<(Arc<str>, Option<Owner>, BTreeSet<String>)> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let mut servers = BTreeSet::new();
         table.retain(|watched, subscribers| {
             subscribers.retain(|(subscriber, _)| !subscriber.is_gone());
             if subscribers.is_empty() {
-                servers.insert(Arc::clone(&watched.server));
+                servers.insert((Arc::clone(&watched.server), watched.owner.clone()));
             }
             !subscribers.is_empty()
         });
-        servers.into_iter().map(|server| (Arc::clone(&server), watched_of(&table, &server))).collect()
+        let left = |(server, owner): (Arc<str>, Option<Owner>)| {
+            let uris = watched_of(&table, &server, owner.as_ref());
+            (server, owner, uris)
+        };
+        servers.into_iter().map(left).collect()
     }
 
     /// Tells all who want to hear that a resource changed.
@@ -129,10 +143,10 @@ impl Subscriptions {
     }
 }
 
-fn watched_of(table: &Table, server: &Arc<str>) -> BTreeSet<String> {
+fn watched_of(table: &Table, server: &Arc<str>, owner: Option<&Owner>) -> BTreeSet<String> {
     table
         .keys()
-        .filter(|watched| watched.server == *server)
+        .filter(|watched| watched.server == *server && watched.owner.as_ref() == owner)
         .map(|watched| watched.native.to_string())
         .collect()
 }

@@ -96,6 +96,12 @@ impl Activity {
         self.running.load(Ordering::SeqCst) == 0
     }
 
+    /// For how long nothing has been under way; nothing while something is.
+    pub(super) fn still_for(&self) -> Option<Duration> {
+        let last = self.begun + Duration::from_millis(self.last.load(Ordering::Acquire));
+        self.is_still().then(|| last.elapsed())
+    }
+
     /// Waits until nothing is under way.
     pub(super) async fn until_still(&self) {
         loop {

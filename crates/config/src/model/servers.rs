@@ -220,7 +220,9 @@ pub enum EraChoice {
 pub enum Isolation {
     /// One connection serves all clients.
     Shared,
-    /// Each client has its own.
+    /// Each client has its own, started with its first call: each session of the legacy era, each caller (by key or
+    /// token, otherwise by address) of the modern era, which has no sessions. It is stopped when the session ends, or
+    /// after `idle_stop` without a call; without that, after an hour for a session and ten minutes for a caller.
     Client,
 }
 

@@ -83,6 +83,7 @@ impl Drop for Open {
         self.connection.stop.cancel();
         self.connection.session.inflight.cancel_all();
         self.gateway.streams.remove(&self.id);
+        self.gateway.isolated.end_session(self.connection.session.key);
     }
 }
 

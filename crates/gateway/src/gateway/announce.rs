@@ -1,11 +1,13 @@
 //! Telling clients what changed.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use toolgate_protocol::Method;
 
 use crate::catalog::Kind;
 use crate::gateway::Gateway;
+use crate::isolated::Owner;
 use crate::published::Published;
 use crate::relay::notice;
 use crate::session::Session;
@@ -54,11 +56,20 @@ impl Gateway {
     /// Tells the servers which resources are watched still, after clients have left.
     pub fn sweep(&self) {
         self.parked.sweep();
-        self.isolated.sweep(&self.tracker);
-        for (server, uris) in self.subscriptions.sweep() {
-            if let Some(member) = self.fleet.member(&server) {
-                member.server.subscribe(uris);
-            }
+        self.isolated.sweep();
+        for (server, owner, uris) in self.subscriptions.sweep() {
+            self.watch(&server, owner.as_ref(), uris);
+        }
+    }
+
+    /// Tells a server, or the one that a client has for itself, which resources are watched.
+    pub fn watch(&self, server: &Arc<str>, owner: Option<&Owner>, uris: BTreeSet<String>) {
+        let watching = match owner {
+            None => self.fleet.member(server).map(|member| member.server.clone()),
+            Some(owner) => self.isolated.of_owner(server, owner),
+        };
+        if let Some(server) = watching {
+            server.subscribe(uris);
         }
     }
 

@@ -71,7 +71,7 @@ impl Gateway {
             What::ResourceUpdated(params) => {
                 let uri = Object::parse(&params).ok().and_then(|params| params.text("uri").map(String::from));
                 if let Some(uri) = uri {
-                    let watched = Watched { server: news.server, native: uri.as_str().into() };
+                    let watched = Watched { server: news.server, owner: None, native: uri.as_str().into() };
                     self.subscriptions.changed(&watched, &params);
                 }
             }

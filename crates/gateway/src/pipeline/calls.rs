@@ -87,12 +87,6 @@ fn relay(
         parameters: routed.parameters,
         timeout: routed.target.as_ref().and_then(|target| routed.member.timeout(&target.native)),
     };
-    let server = if routed.member.desired.isolated {
-        let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
-        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
-    } else {
-        routed.member.server.clone()
-    };
     let cleared = match (asked.method, &routed.target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);
@@ -104,6 +98,13 @@ fn relay(
             return Err(enforce::refuse::unknown(target.kind, &target.exposed));
         }
         _ => Cleared::Free(call),
+    };
+    // Only now: a call that may not happen starts no server.
+    let server = if routed.member.desired.isolated {
+        let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
+        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
+    } else {
+        routed.member.server.clone()
     };
     let way = Way {
         server,

@@ -9,18 +9,18 @@ use toolgate_protocol::{Code, ErrorReply, Message};
 
 use crate::enforce;
 use crate::gateway::Gateway;
+use crate::isolated::Owner;
 use crate::listen::{Filter, Listener};
 use crate::pipeline::{Outcome, result};
-use crate::principal::Principal;
 use crate::relay::notice;
 use crate::router;
-use crate::session::Session;
+use crate::session::{Client, Session};
 use crate::subscriptions::{Subscriber, Watched};
 
 /// `subscriptions/listen` of a modern client.
 pub async fn listen(
     gateway: &Arc<Gateway>,
-    principal: &Principal,
+    client: &Client,
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let mut filter = Filter::of(message)?;
@@ -30,7 +30,7 @@ pub async fn listen(
     }
     // A resource that is not there cannot be watched; the acknowledgement says what is.
     let mut watched = Vec::new();
-    filter.uris.retain(|uri| match watch(gateway, principal, uri) {
+    filter.uris.retain(|uri| match watch(gateway, client, uri) {
         Ok(one) => {
             watched.extend(one.map(|one| (one, uri.as_str().into())));
             true
@@ -41,7 +41,7 @@ pub async fn listen(
     let listener = Arc::new(Listener::open(id, filter));
     gateway.listeners.add(&listener)?;
     for (one, exposed) in watched {
-        begin(gateway, one, exposed, Subscriber::Modern(Arc::downgrade(&listener)))?;
+        begin(gateway, client, one, exposed, Subscriber::Modern(Arc::downgrade(&listener)))?;
     }
     Ok(Outcome::Listening(listener))
 }
@@ -54,8 +54,9 @@ pub async fn subscribe(
 ) -> Result<Outcome, ErrorReply> {
     gateway.fleet.settle(gateway.settings.start_patience).await;
     let uri = uri(message)?;
-    if let Some(watched) = watch(gateway, &session.principal, &uri)? {
-        begin(gateway, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
+    let client = Client::Legacy(Arc::clone(session));
+    if let Some(watched) = watch(gateway, &client, &uri)? {
+        begin(gateway, &client, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
     }
     Ok(result(message, b"{}"))
 }
@@ -67,11 +68,9 @@ pub fn unsubscribe(
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let uri = uri(message)?;
-    if let Some(watched) = watch(gateway, &session.principal, &uri)? {
+    if let Some(watched) = watch(gateway, &Client::Legacy(Arc::clone(session)), &uri)? {
         let left = gateway.subscriptions.remove(&watched, &Subscriber::Legacy(Arc::downgrade(session)));
-        if let Some(member) = gateway.fleet.member(&watched.server) {
-            member.server.subscribe(left);
-        }
+        gateway.watch(&watched.server, watched.owner.as_ref(), left);
     }
     Ok(result(message, b"{}"))
 }
@@ -87,7 +86,7 @@ pub fn set_level(
         return Err(ErrorReply::new(Code::InvalidParams, "'params.level' must be the name of a log level"));
     }
     session.set_log_level(&level);
-    let mut least = level.into_owned();
+    let mut least = level.to_string();
     gateway.each_session(|other| {
         if let Some(wanted) = &other.caller().log_level
             && notice::severity(wanted) < notice::severity(&least)
@@ -97,6 +96,9 @@ pub fn set_level(
     });
     for member in gateway.fleet.members().iter() {
         member.server.set_log_level(&least);
+    }
+    for own in gateway.isolated.of_session(session.key) {
+        own.set_log_level(&level);
     }
     Ok(result(message, b"{}"))
 }
@@ -108,33 +110,44 @@ fn uri(message: &Message) -> Result<String, ErrorReply> {
 
 /// What is watched for a resource. One that the caller must not see is like one that nobody lists: where such a one is
 /// accepted, on the word of the only server that could have it, so is this, and nothing will be heard of it.
-fn watch(gateway: &Gateway, principal: &Principal, uri: &str) -> Result<Option<Watched>, ErrorReply> {
+fn watch(gateway: &Gateway, client: &Client, uri: &str) -> Result<Option<Watched>, ErrorReply> {
     let place = Some(toolgate_protocol::Span::new(0, 0));
     let published = gateway.published();
     let routed = router::resource(&published, place, uri)?;
-    if routed.target.as_ref().is_some_and(|target| !enforce::is_visible(&gateway.gate, principal, target)) {
+    if routed
+        .target
+        .as_ref()
+        .is_some_and(|target| !enforce::is_visible(&gateway.gate, client.principal(), target))
+    {
         return match published.catalog.takes_unlisted_resources() {
             true => Ok(None),
             false => Err(enforce::refuse::unknown(Kind::Resource, uri)),
         };
     }
     let native = routed.native.map_or_else(|| uri.into(), |(_, native)| native);
-    Ok(Some(Watched { server: Arc::clone(routed.member.server.name()), native }))
+    let owner = routed.member.desired.isolated.then(|| Owner::of(client));
+    Ok(Some(Watched { server: Arc::clone(routed.member.server.name()), owner, native }))
 }
 
 fn begin(
     gateway: &Gateway,
+    client: &Client,
     watched: Watched,
     exposed: Arc<str>,
     subscriber: Subscriber,
 ) -> Result<(), ErrorReply> {
-    let server = Arc::clone(&watched.server);
+    let (server, owner) = (Arc::clone(&watched.server), watched.owner.clone());
+    // Who listens to a server of its own needs one.
+    if owner.is_some()
+        && let Some(member) = gateway.fleet.member(&server)
+    {
+        let own = gateway.isolated.server(&member, client, &gateway.tracker);
+        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?;
+    }
     let uris = gateway
         .subscriptions
         .add(watched, exposed, subscriber)
         .map_err(|error| ErrorReply::new(Code::InvalidParams, error.to_string()))?;
-    if let Some(member) = gateway.fleet.member(&server) {
-        member.server.subscribe(uris);
-    }
+    gateway.watch(&server, owner.as_ref(), uris);
     Ok(())
 }
