@@ -12,5 +12,6 @@ mod ledger;
 mod misbehaving;
 mod process_trees;
 mod questions;
+mod reloads;
 mod sessions;
 mod stdio_front;

@@ -87,7 +87,8 @@ impl Isolated {
         };
         let own = Own { server: server.clone(), member: Arc::downgrade(member), owner, used: Instant::now() };
         if let Some(before) = servers.insert(key, own) {
-            tracker.spawn(async move { before.server.stop(PATIENCE).await });
+            let successor = server.clone();
+            tracker.spawn(async move { before.server.hand_over(successor, PATIENCE).await });
         }
         Ok(server)
     }
