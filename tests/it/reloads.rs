@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use harness::http::Connection;
 use harness::processes::{open_files, resident_kilobytes};
 use harness::{Client, Era, Gateway, Setup, Upstream, eventually};
 use serde_json::{Value, json};
@@ -164,4 +165,24 @@ fn a_thousand_reloads_leave_nothing_behind() {
     eventually("no more files are open than before", || {
         (open_files(gateway.id()) <= files + 8).then_some(())
     });
+}
+
+#[test]
+fn names_change_with_a_reload_and_what_cannot_is_told() {
+    let servers = file(&[("s", child(&["legacy"], 0))]);
+    let gateway = Setup::new().config(&servers).start();
+    let client = Client::legacy(&gateway);
+    assert_eq!(client.call("s__echo", &json!({"text": "before"})).text(), "before");
+    let health = || Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!(health()["needs_restart"], json!([]));
+    gateway.rewrite(&format!("{servers}names: plain\nlisten: {{max_body_bytes: 1000}}\n"));
+    let difference = gateway.reload();
+    assert_eq!(difference["settings"], json!(["names"]));
+    assert_eq!(difference["needs_restart"], json!(["listen.max_body_bytes"]));
+    assert_eq!(client.call("echo", &json!({"text": "after"})).text(), "after");
+    assert_eq!(health()["needs_restart"], json!(["listen.max_body_bytes"]));
+    gateway.log().until("listen.max_body_bytes");
+    gateway.rewrite(&servers);
+    assert_eq!(gateway.reload()["needs_restart"], json!([]));
+    assert_eq!(health()["needs_restart"], json!([]));
 }

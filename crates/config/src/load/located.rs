@@ -43,7 +43,9 @@ fn locate(resolver: &Resolver<'_>, node: &mut Node, keys: &[&str], folder: &dyn 
     }
     match (keys, &mut node.value) {
         ([], Value::Text(path)) if !path.is_empty() => {
-            *path = resolver.located(path, &folder(&node.origin)).to_string_lossy().into_owned();
+            let located = resolver.located(path, &folder(&node.origin));
+            // Without a `.` in the middle, for people.
+            *path = located.components().collect::<PathBuf>().to_string_lossy().into_owned();
         }
         ([key, rest @ ..], _) => {
             if let Some(inner) = node.get_mut(key) {

@@ -236,9 +236,10 @@ fn otter_switch_turns_all_servers_off() {
 fn owlclaw_tls_and_unknown_keys() {
     let text = "mcp_server:\n  http:\n    tls: {enabled: true, cert_file: c, key_file: k}\n    prot: 1\n  \
                 logging: {level: WARNING, output: file}\n";
-    let loaded = loaded_text("mcp-server.yaml", text);
+    let folder = folder_with(&[("mcp-server.yaml", text)]);
+    let loaded = loaded(&[folder.path().join("mcp-server.yaml")]);
     assert_eq!(loaded.problems, []);
-    assert_eq!(loaded.config.listen.tls.as_ref().unwrap().cert_file.to_str(), Some("c"));
+    assert_eq!(loaded.config.listen.tls.as_ref().unwrap().cert_file, folder.path().join("c"));
     assert_eq!(loaded.config.log.level, toolgate_config::LogLevel::Warn);
     assert_eq!(
         warnings(&loaded),
