@@ -102,9 +102,11 @@ impl Fleet {
                     return Arc::clone(member);
                 }
                 let predecessor = before.iter().find(|member| *member.server.name() == desired.spec.name);
-                // What the predecessor listed stays in sight as long as it takes the calls.
-                let listing = predecessor.and_then(|member| member.listing.load_full());
-                let listing = listing.or_else(|| remembered(&desired).map(Arc::new));
+                let listed = || predecessor.and_then(|member| member.listing.load_full());
+                let known = || remembered(&desired).map(Arc::new);
+                // In sight is what the one lists that takes the calls.
+                let waits = predecessor.is_some_and(|member| !member.makes_way_for(&desired));
+                let listing = if waits { listed().or_else(known) } else { known().or_else(listed) };
                 let member = Arc::new(self.begin(desired, listing, predecessor));
                 begun.push(Arc::clone(&member));
                 member
@@ -156,7 +158,7 @@ impl Fleet {
 
     /// Does what the state of a new member asks for: news of it that came before it was a member were not heard.
     fn catch_up(&self, member: &Member) {
-        if member.desired.spec.on_demand || member.place.is_vacant() {
+        if member.makes_way_for(&member.desired) {
             self.take_over(member);
         }
         match member.server.status().state {
@@ -219,6 +221,12 @@ impl Member {
     /// What calls go to: this server, or its predecessor until this one is ready.
     pub fn answering(&self) -> Server {
         self.place.answering()
+    }
+
+    /// Whether a server that follows in its place takes the calls at once, whatever it lists: calls would have to wait
+    /// for the present one or fail, or the new one starts only when it is called.
+    fn makes_way_for(&self, desired: &Desired) -> bool {
+        desired.spec.on_demand || self.place.is_vacant()
     }
 
     /// The server says that lists have changed: they are fetched again, and clients are told even if they find no

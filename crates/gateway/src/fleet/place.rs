@@ -36,7 +36,7 @@ impl Place {
         Server::clone(&self.answering.load())
     }
 
-    /// Whether calls would have to wait for the present generation or fail, so that the new one may as well take them.
+    /// Whether the present generation does not run, so that a new one may as well take the calls.
     pub(super) fn is_vacant(&self) -> bool {
         matches!(self.answering.load().status().state, State::Down | State::Asleep)
     }
