@@ -40,10 +40,10 @@ problem server poor: disabled: the variable NOT_SET is not set (named in env_fro
 ok program [SERVER]: [SERVER]
 problem program npx-that-is-not-there: not found; needed by gone
    install it, or write its whole path in the configuration; the gateway searches the PATH it was started with
-problem state folder: state is open to other users
-   chmod 700 state
-problem file state/session.key: other users can read it
-   chmod 600 state/session.key
+problem state folder: [FOLDER]/state is open to other users
+   chmod 700 [FOLDER]/state
+problem file [FOLDER]/state/session.key: other users can read it
+   chmod 600 [FOLDER]/state/session.key
 
 "#]],
         str![],

@@ -249,3 +249,62 @@ error: sqlite needs arguments: --db-path FILE
 "#]],
     );
 }
+
+#[test]
+fn a_first_file_comes_from_a_few_answers() {
+    let scene = Scene::with(&[]);
+    let shown = scene.at_terminal("init", "time, filesystem\n/data\ny\n9001\n");
+    for question in ["Which do you want?", "filesystem needs", "over HTTP?", "On which port?", "written to"] {
+        assert!(shown.contains(question), "no '{question}' in:\n{shown}");
+    }
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r##"
+# Every key is described in docs/reference/config.md; `toolgate config validate` checks this file.
+
+listen:
+  transport: http
+  port: 9001
+
+# More with `toolgate servers add`.
+servers:
+  time:
+    command: uvx
+    args: [mcp-server-time]
+  filesystem:
+    command: npx
+    args: ["-y", "@modelcontextprotocol/server-filesystem", /data]
+
+"##]]
+    );
+    let shown = scene.at_terminal("init --output plain.yaml", "\n\n");
+    assert!(shown.contains("now: toolgate start --config plain.yaml"), "{shown}");
+    assert!(scene.read("plain.yaml").contains("transport: stdio"));
+    let shown = scene.at_terminal("init --output asked.yaml --no-input", "");
+    assert!(!shown.contains('?'), "{shown}");
+}
+
+#[test]
+fn servers_of_the_project_come_with_those_of_the_user() {
+    let scene = Scene::with(&[]);
+    let folder = scene.path("").canonicalize().unwrap();
+    let projects = serde_json::json!({
+        folder.to_str().unwrap(): {"mcpServers": {"mine": {"command": "m"}}},
+        "/elsewhere": {"mcpServers": {"theirs": {"command": "t"}}},
+    });
+    let user = serde_json::json!({"everywhere": {"url": "https://example.com/mcp"}});
+    let file = serde_json::json!({"mcpServers": user, "projects": projects});
+    scene.write("home/.claude.json", &file.to_string());
+    scene.check(
+        &["import", "--from", "claude code"],
+        0,
+        str![[r#"
+read [FOLDER]/home/.claude.json
++ everywhere
++ mine
+written to toolgate.yaml
+
+"#]],
+        str![],
+    );
+}

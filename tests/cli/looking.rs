@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use snapbox::str;
 
-use crate::scene::{PLAIN_SERVER, Scene};
+use crate::scene::{PLAIN_SERVER, Scene, plain_servers};
 
 #[test]
 fn tools_are_listed() {
@@ -52,9 +52,7 @@ mcp_plain_fail	Always fails.
 
 #[test]
 fn a_server_that_is_down_is_told_beside_the_list() {
-    let servers = format!(
-        "servers:\n  bad: {{command: {PLAIN_SERVER}, args: [dies]}}\n  good: {{command: {PLAIN_SERVER}}}\n"
-    );
+    let servers = plain_servers(&["good"]) + &format!("  bad: {{command: {PLAIN_SERVER}, args: [dies]}}\n");
     let scene = Scene::with(&[("toolgate.yaml", &servers)]);
     scene.check(&["tools", "list"], 0, str![[r#"
 good__echo	Says what it is told.
@@ -188,9 +186,7 @@ error: the arguments must be a JSON object
 
 #[test]
 fn a_call_that_policy_denies_is_refused() {
-    let policy = format!(
-        "servers:\n  plain: {{command: {PLAIN_SERVER}}}\npolicy:\n  rules:\n    - {{effect: deny, tools: [echo]}}\n"
-    );
+    let policy = plain_servers(&["plain"]) + "policy: {rules: [{effect: deny, tools: [echo]}]}\n";
     let scene = Scene::with(&[("toolgate.yaml", &policy)]);
     scene.check(
         &["tools", "call", "plain__echo", "text=hello"],

@@ -131,6 +131,8 @@ fn calls_are_explained_and_counted() {
     let used = |client: &str| json_of(&scene, &["quotas", "--client", client])["limits"][0]["used"].clone();
     {
         let _running = scene.start(&[]);
+        // A list comes when the servers have listed; before, there is nothing to explain.
+        scene.run(&["tools", "list"]).code(0);
         check("anna", "refused");
         scene.run(&["tools", "call", "plain__echo", "text=hello"]).code(0);
         assert_eq!(used("operator"), json!(1));

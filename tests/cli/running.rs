@@ -5,17 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use snapbox::str;
 
-use crate::scene::{PLAIN_SERVER, Scene};
-
-fn file(servers: &[&str]) -> String {
-    let records: Vec<String> =
-        servers.iter().map(|name| format!("  {name}: {{command: {PLAIN_SERVER}}}\n")).collect();
-    format!("state_dir: state\nservers:\n{}", records.concat())
-}
+use crate::scene::{PLAIN_SERVER, Scene, plain_servers};
 
 #[test]
 fn a_running_gateway_is_asked() {
-    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let scene = Scene::with(&[("toolgate.yaml", &plain_servers(&["plain"]))]);
     let _running = scene.start(&[]);
     let mode = std::fs::metadata(scene.path("state/control.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -79,7 +73,10 @@ plain	ready	stdio	2	[SERVER]	-
 
 #[test]
 fn what_a_gateway_does_not_serve_is_asked_directly() {
-    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"])), ("other.yaml", &file(&["other"]))]);
+    let scene = Scene::with(&[
+        ("toolgate.yaml", &plain_servers(&["plain"])),
+        ("other.yaml", &plain_servers(&["other"])),
+    ]);
     let _running = scene.start(&["--config", "toolgate.yaml"]);
     let names = |line: &[&str]| {
         let output = scene.run(&[&["tools", "list", "--json"], line].concat()).code(0);
@@ -94,8 +91,8 @@ fn what_a_gateway_does_not_serve_is_asked_directly() {
 
 #[test]
 fn a_reload_says_what_changed() {
-    let scene =
-        Scene::with(&[("toolgate.yaml", &file(&["plain"]))]).variable("TOOLGATE_AUTO_RELOAD", "false");
+    let scene = Scene::with(&[("toolgate.yaml", &plain_servers(&["plain"]))])
+        .variable("TOOLGATE_AUTO_RELOAD", "false");
     let _running = scene.start(&[]);
     scene.check(
         &["reload"],
@@ -106,29 +103,23 @@ nothing has changed
 "#]],
         str![],
     );
-    scene.write("toolgate.yaml", &(file(&["plain", "second"]) + "names: plain\n"));
-    scene.check(
-        &["reload", "--dry-run"],
-        0,
-        str![[r#"
+    let more = "names: mcp\nlisten: {max_body_bytes: 1MB}\n";
+    scene.write("toolgate.yaml", &(plain_servers(&["plain", "second"]) + more));
+    for line in [&["reload", "--dry-run"][..], &["reload"]] {
+        scene.check(
+            line,
+            0,
+            str![[r#"
 added: second
-in effect after a restart: names
+now in effect: names
+in effect after a restart: listen.max_body_bytes
 
 "#]],
-        str![],
-    );
+            str![],
+        );
+    }
     scene.check(
-        &["reload"],
-        0,
-        str![[r#"
-added: second
-in effect after a restart: names
-
-"#]],
-        str![],
-    );
-    scene.check(
-        &["tools", "call", "second__echo", "text=new"],
+        &["tools", "call", "mcp_second_echo", "text=new"],
         0,
         str![[r#"
 new
@@ -142,7 +133,7 @@ error: the configuration is not valid, so nothing was changed: [FOLDER]/toolgate
 
 "#]]);
     scene.check(
-        &["tools", "call", "plain__echo", "text=still"],
+        &["tools", "call", "mcp_plain_echo", "text=still"],
         0,
         str![[r#"
 still
@@ -150,7 +141,7 @@ still
 "#]],
         str![],
     );
-    scene.write("toolgate.yaml", &file(&["second"]));
+    scene.write("toolgate.yaml", &(plain_servers(&["second"]) + "listen: {max_body_bytes: 1MB}\n"));
     scene.check(
         &["reload", "--json"],
         0,
@@ -161,15 +152,20 @@ still
     "plain"
   ],
   "changed": {},
-  "settings": [],
-  "needs_restart": [
+  "settings": [
     "names"
+  ],
+  "needs_restart": [
+    "listen.max_body_bytes"
   ]
 }
 
 "#]],
         str![],
     );
+    let doctor = scene.run(&["doctor", "--json"]).code(0);
+    let text = String::from_utf8_lossy(&doctor.get_output().stdout).into_owned();
+    assert!(text.contains("settings that have changed since it started: listen.max_body_bytes"), "{text}");
 }
 
 #[test]
@@ -188,13 +184,13 @@ help: start one with `toolgate start`; --state-dir names the folder of one that 
 
 #[test]
 fn files_and_sighup_make_it_reload() {
-    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let scene = Scene::with(&[("toolgate.yaml", &plain_servers(&["plain"]))]);
     let running = scene.start(&[]);
-    scene.replace("toolgate.yaml", &file(&["plain", "second"]));
+    scene.replace("toolgate.yaml", &plain_servers(&["plain", "second"]));
     assert!(running.line("the configuration was reloaded").contains("second"));
     scene.write("toolgate.yaml", "servers: [\n");
     assert!(running.line("nothing was changed").contains("toolgate.yaml"));
-    scene.write("toolgate.yaml", &file(&["third"]));
+    scene.write("toolgate.yaml", &plain_servers(&["third"]));
     assert!(running.line("the configuration was reloaded").contains("third"));
     running.signal("HUP");
     running.line("nothing has changed");
@@ -202,11 +198,11 @@ fn files_and_sighup_make_it_reload() {
 
 #[test]
 fn a_file_that_vanishes_for_a_moment_takes_no_server_with_it() {
-    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let scene = Scene::with(&[("toolgate.yaml", &plain_servers(&["plain"]))]);
     let running = scene.start(&[]);
     std::fs::remove_file(scene.path("toolgate.yaml")).unwrap();
     running.line("nothing was changed");
-    scene.write("toolgate.yaml", &file(&["plain"]));
+    scene.write("toolgate.yaml", &plain_servers(&["plain"]));
     running.line("nothing has changed");
     scene.run(&["tools", "call", "plain__echo", "text=still"]).code(0);
 }
@@ -224,7 +220,7 @@ fn a_folder_of_records_is_watched() {
 
 #[test]
 fn health_tells_of_a_reload_that_failed() {
-    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let scene = Scene::with(&[("toolgate.yaml", &plain_servers(&["plain"]))]);
     let running = scene.start(&[]);
     scene.write("toolgate.yaml", "state_dir: state\nnames: funny\n");
     running.line("nothing was changed");
@@ -235,7 +231,7 @@ fn health_tells_of_a_reload_that_failed() {
 
 #[test]
 fn reloads_lose_no_call() {
-    let scene = Scene::with(&[("toolgate.yaml", &file(&["plain"]))]);
+    let scene = Scene::with(&[("toolgate.yaml", &plain_servers(&["plain"]))]);
     let _running = scene.start(&[]);
     std::thread::scope(|scope| {
         let calls = scope.spawn(|| {
@@ -248,7 +244,7 @@ fn reloads_lose_no_call() {
         let mut rounds = 0;
         while !calls.is_finished() {
             let servers: &[&str] = if rounds % 2 == 0 { &["plain", "second"] } else { &["plain"] };
-            scene.replace("toolgate.yaml", &file(servers));
+            scene.replace("toolgate.yaml", &plain_servers(servers));
             scene.run(&["reload"]).code(0);
             rounds += 1;
         }

@@ -1,6 +1,6 @@
 //! A scene for commands: a folder of their own, no variables but those that are named, and at most one gateway.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -24,6 +24,13 @@ pub(crate) fn toolgate() -> PathBuf {
     let path = Path::new(PLAIN_SERVER).with_file_name("toolgate");
     assert!(path.exists(), "{} is missing; run `cargo build -p toolgate`", path.display());
     path
+}
+
+/// A file with the plain server under each of these names, whose gateway keeps its state beside it.
+pub(crate) fn plain_servers(names: &[&str]) -> String {
+    let records: Vec<String> =
+        names.iter().map(|name| format!("  {name}: {{command: {PLAIN_SERVER}}}\n")).collect();
+    format!("state_dir: state\nservers:\n{}", records.concat())
 }
 
 /// A folder with a home in it.
@@ -85,6 +92,26 @@ impl Scene {
     /// Runs a command line with something on its standard input.
     pub(crate) fn run_with_input(&self, line: &[&str], input: &str) -> OutputAssert {
         self.command(line).stdin(input.to_owned()).assert()
+    }
+
+    /// Runs a command at a terminal, where somebody types these answers; what the terminal shows at the end.
+    pub(crate) fn at_terminal(&self, line: &str, answers: &str) -> String {
+        let mut terminal = std::process::Command::new("script")
+            .args(["--quiet", "--return", "--command"])
+            .arg(format!("{} {line}", toolgate().display()))
+            .arg("/dev/null")
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(self.environment())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        terminal.stdin.take().unwrap().write_all(answers.as_bytes()).unwrap();
+        let output = terminal.wait_with_output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+        assert!(output.status.success(), "{shown}");
+        shown
     }
 
     fn command(&self, line: &[&str]) -> Command {

@@ -1,6 +1,8 @@
 //! What clients see of many servers: names, pages, changes, and what is remembered.
 
 use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use harness::http::Connection;
@@ -166,4 +168,27 @@ fn servers_that_are_ready_at_the_same_moment_are_all_listed() {
         let gateway = setup.start();
         assert_eq!(names(&Client::legacy(&gateway)).len(), 6 * 19);
     }
+}
+
+#[test]
+fn what_is_remembered_is_listed_before_its_server_has_said_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("server");
+    let write = |script: &str| {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o700)).unwrap();
+    };
+    write(&format!("exec {}", scripted(&["legacy"])));
+    let gateway = Gateway::before("s", program.display().to_string());
+    let before = names(&Client::legacy(&gateway));
+    assert_eq!(before.len(), 19);
+    let setup = gateway.succeed();
+    // The same command line, but now it reads and never answers.
+    write("exec cat > /dev/null");
+    let gateway = setup.server("s", program.display().to_string()).start();
+    for era in Era::BOTH {
+        assert_eq!(names(&Client::new(&gateway, era)), before, "{era:?}");
+    }
+    let health = Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!(health["servers"][0]["state"], "connecting", "{health}");
 }

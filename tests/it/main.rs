@@ -13,6 +13,7 @@ mod ledger;
 mod misbehaving;
 mod process_trees;
 mod questions;
+mod reloads;
 mod sessions;
 mod stdio_front;
 mod thousand_starts;

@@ -218,6 +218,30 @@ impl Gateway {
         found
     }
 
+    /// Puts another configuration in place of the one it was started with.
+    pub fn rewrite(&self, yaml: &str) {
+        let (new, file) = (self.home().join("toolgate.yaml.new"), self.home().join("toolgate.yaml"));
+        fs::write(&new, yaml).unwrap();
+        fs::rename(new, file).unwrap();
+    }
+
+    /// Makes it read its configuration again; what changed, as the command says it in JSON.
+    pub fn reload(&self) -> Value {
+        let home = self.home();
+        let output = Command::new(binary())
+            .args(["reload", "--json", "--config"])
+            .arg(home.join("toolgate.yaml"))
+            .arg("--state-dir")
+            .arg(home.join("state"))
+            .current_dir(home)
+            .env_clear()
+            .env("HOME", home)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
     /// Asks it to stop and waits until it has.
     pub fn stop(&mut self) -> ExitStatus {
         processes::signal(self.id(), "TERM");

@@ -1,6 +1,7 @@
 //! An MCP server that does what its script says, in either era and over any transport.
 //!
-//! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`. The name
+//! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`. With
+//! `late=200` it greets after so many milliseconds; with `tally=file` it writes there what it was told to echo. The name
 //! of a called tool says what it does then: answer, ask, report, wait, or one of the things that no server should do.
 
 mod calls;
@@ -151,6 +152,9 @@ impl Scripted {
             "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true},
             "prompts": {"listChanged": true}, "logging": {}, "completions": {},
         });
+        if let ("server/discover" | "initialize", Some(late)) = (method, self.value("late")) {
+            std::thread::sleep(Duration::from_millis(late.parse().unwrap()));
+        }
         let info = json!({"name": self.value("name").unwrap_or("scripted"), "version": "1"});
         let result = match (method, self.era) {
             ("server/discover", Era::Modern) => json!({

@@ -222,6 +222,8 @@ pub struct Health {
     pub servers: Vec<ServerHealth>,
     /// Why the last reload changed nothing, where it did not.
     pub reload_problem: Option<String>,
+    /// Settings that have changed in the files and change here with the next start.
+    pub needs_restart: Vec<String>,
 }
 
 /// How a server is.

@@ -18,8 +18,6 @@ use watch::Watch;
 
 /// How many commands may wait for a reload.
 const WAITING: usize = 8;
-/// Settings that the gateway reads once, besides those that the difference names itself.
-const READ_ONCE: [&str; 5] = ["names", "listen", "runtime.max_sessions", "skills", "ledger.alert_webhook"];
 
 /// Loads the configuration anew, from where it was loaded at the start.
 type Load = Arc<dyn Fn() -> Loaded + Send + Sync>;
@@ -70,6 +68,7 @@ pub(crate) fn begin(
         gateway: Arc::clone(gateway),
         load: Arc::new(load),
         watch: Watch::over(&loaded.files, loaded.config.runtime.auto_reload),
+        started_with: loaded.config.clone(),
         current: loaded.config,
     };
     gateway.tracker.spawn(keeper.run(wished));
@@ -81,6 +80,8 @@ struct Keeper {
     gateway: Arc<Gateway>,
     load: Load,
     watch: Watch,
+    /// What was read at the start, and with it all that needs a restart to change.
+    started_with: Config,
     current: Config,
 }
 
@@ -121,6 +122,7 @@ impl Keeper {
         match &outcome {
             Ok(difference) => {
                 self.gateway.reload_problem.store(None);
+                self.gateway.needs_restart.store(Arc::new(difference.needs_restart.clone()));
                 tell(difference);
             }
             Err(error) => {
@@ -145,10 +147,8 @@ impl Keeper {
             return Err(NotReloaded::Invalid(problems.join("; ")));
         }
         let mut difference = diff::difference(&self.current, &loaded.config);
-        let (once, at_once): (Vec<_>, Vec<_>) =
-            difference.settings.into_iter().partition(|path| is_read_once(path));
-        difference.settings = at_once;
-        difference.needs_restart.extend(once);
+        // What waits for a restart is said again with every reload, until it is undone.
+        difference.needs_restart = diff::difference(&self.started_with, &loaded.config).needs_restart;
         Ok(difference)
     }
 
@@ -165,12 +165,6 @@ impl Keeper {
     }
 }
 
-fn is_read_once(path: &str) -> bool {
-    READ_ONCE.iter().any(|setting| {
-        path.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    })
-}
-
 fn tell(difference: &Difference) {
     if difference.is_empty() {
         tracing::info!("the configuration was read again; nothing has changed");
@@ -184,7 +178,10 @@ fn tell(difference: &Difference) {
         "the configuration was reloaded"
     );
     if !difference.needs_restart.is_empty() {
-        tracing::warn!(settings = ?difference.needs_restart, "these settings change with the next start");
+        tracing::warn!(
+            settings = ?difference.needs_restart,
+            "these settings differ from those at the start and change with the next one"
+        );
     }
 }
 

@@ -13,8 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolgate_config::{Config, NameStyle};
-use toolgate_gateway::catalog::Naming;
+use toolgate_config::Config;
 use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::seal::SealError;
 use toolgate_gateway::{Gateway, Settings};
@@ -65,11 +64,6 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
             hosts: listen.allowed_hosts.clone(),
             origins,
         },
-        naming: match config.names {
-            NameStyle::Prefixed => Naming::Prefixed,
-            NameStyle::Plain => Naming::Plain,
-            NameStyle::Mcp => Naming::Mcp,
-        },
         max_body_bytes: listen.max_body_bytes,
         max_sessions: config.runtime.max_sessions,
         max_concurrency: config.runtime.max_concurrency,
@@ -80,7 +74,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     };
     let gateway = Gateway::start(settings, gate)?;
     gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
-    gateway.apply(desired::servers(config));
+    gateway.apply(desired::servers(config), desired::naming(config));
     Ok(gateway)
 }
 
@@ -92,6 +86,6 @@ pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), Start
     gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
     gateway.annex.store(annex);
     gateway.gate.set_policy(gate::policy(config));
-    gateway.apply(desired::servers(config));
+    gateway.apply(desired::servers(config), desired::naming(config));
     Ok(())
 }

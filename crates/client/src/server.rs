@@ -8,7 +8,7 @@ mod supervise;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -26,7 +26,7 @@ use crate::ourselves;
 use crate::outbox::Outbox;
 use crate::spec::ServerSpec;
 use crate::status::Status;
-use admit::{Activity, Admission};
+use admit::{Active, Activity, Admission};
 
 /// A handle to a supervised server. Cloning it gives another handle to the same one; when the last one is dropped, the
 /// server is stopped without patience.
@@ -50,6 +50,8 @@ struct Shared {
     demand: Notify,
     known: Mutex<Option<Known>>,
     draining: AtomicBool,
+    /// Who gets the calls that come while this one drains.
+    successor: OnceLock<Server>,
     /// Stop now; those under way have had their time.
     stop: CancellationToken,
     /// The supervisor has ended, and nothing of the server is left.
@@ -88,6 +90,7 @@ impl Server {
             demand: Notify::new(),
             known: Mutex::new(known_from(&spec)),
             draining: AtomicBool::new(false),
+            successor: OnceLock::new(),
             stop: stop.clone(),
             stopped: CancellationToken::new(),
             spec,
@@ -99,6 +102,11 @@ impl Server {
     /// The name it was given.
     pub fn name(&self) -> &Arc<str> {
         &self.shared.spec.name
+    }
+
+    /// Whether both are handles to the same server.
+    pub fn is_same(&self, other: &Server) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// In which state it is.
@@ -113,7 +121,15 @@ impl Server {
 
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
     pub async fn call(&self, call: impl Into<Arc<Call>>, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
-        self.shared.call(&call.into(), outbox).await
+        let mut server = self;
+        let active = loop {
+            match (server.shared.enter(), server.shared.successor.get()) {
+                (Some(active), _) => break active,
+                (None, Some(successor)) => server = successor,
+                (None, None) => return Err(server.shared.unavailable(server.status())),
+            }
+        };
+        server.shared.call(active, &call.into(), outbox).await
     }
 
     /// A request of our own (a page of a list): the whole answer, a result or an error.
@@ -151,6 +167,18 @@ impl Server {
         });
     }
 
+    /// Tells the server to say unasked what another one was told to.
+    pub fn watch_like(&self, other: &Server) {
+        self.shared.wishes.send_replace(other.shared.wishes.borrow().clone());
+    }
+
+    /// The same as [`Server::stop`], but calls that still come to this handle are answered by `successor`.
+    pub async fn hand_over(&self, successor: Server, patience: Duration) {
+        // One that was handed over before keeps its first successor, which leads to the later ones.
+        let _ = self.shared.successor.set(successor);
+        self.stop(patience).await;
+    }
+
     /// Takes no new calls, lets those under way finish for `patience`, then closes: SIGTERM, SIGKILL for a child.
     pub async fn stop(&self, patience: Duration) {
         self.shared.drain();
@@ -169,7 +197,13 @@ impl Shared {
     }
 
     fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Something begins; nothing where no more is taken. In this order, so that whoever drains sees it, or it sees that.
+    fn enter(&self) -> Option<Active<'_>> {
+        let active = self.activity.enter();
+        (!self.is_draining()).then_some(active)
     }
 
     fn known(&self) -> Option<Known> {

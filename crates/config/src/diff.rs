@@ -8,18 +8,17 @@ use serde_json::Value as Json;
 use crate::model::{Config, ServerConfig};
 use crate::problem::join;
 
-/// Settings that are read once at start. Anything below them needs a restart.
-const READ_AT_START: [&str; 10] = [
-    "listen.transport",
-    "listen.host",
-    "listen.port",
-    "listen.tls",
-    "state_dir",
-    "log.format",
-    "ledger.enabled",
-    "ledger.dir",
-    "admin.listen",
-    "runtime.max_children",
+/// Settings that a running gateway puts into effect, with all below them. Every other one is read at start only.
+const APPLIED_AT_ONCE: [&str; 9] = [
+    "names",
+    "log.level",
+    "runtime.call_timeout",
+    "callers",
+    "policy",
+    "prices",
+    "quotas",
+    "admin.token_file",
+    "admin.token_env",
 ];
 
 /// The difference between two configurations. It holds names only, no values.
@@ -62,13 +61,15 @@ pub fn difference(old: &Config, new: &Config) -> Difference {
     difference.added.extend(added.cloned());
     let mut paths = Vec::new();
     compare(&without_servers(old), &without_servers(new), "", &mut paths);
-    for path in paths {
-        let at_start = READ_AT_START.iter().any(|setting| {
-            path.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        });
-        if at_start { difference.needs_restart.push(path) } else { difference.settings.push(path) }
-    }
+    (difference.settings, difference.needs_restart) =
+        paths.into_iter().partition(|path| is_applied_at_once(path));
     difference
+}
+
+fn is_applied_at_once(path: &str) -> bool {
+    APPLIED_AT_ONCE.iter().any(|setting| {
+        path.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    })
 }
 
 fn changed_keys(old: &ServerConfig, new: &ServerConfig) -> Vec<String> {

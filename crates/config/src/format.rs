@@ -16,6 +16,8 @@ use std::path::Path;
 use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::Problem;
 
+pub(crate) use entry::workspace_of;
+
 /// A format of configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

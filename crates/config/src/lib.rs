@@ -9,6 +9,7 @@ mod check;
 pub mod diff;
 pub mod discover;
 pub mod duration;
+mod env_file;
 pub mod environment;
 pub mod format;
 mod load;

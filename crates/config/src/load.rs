@@ -4,12 +4,13 @@
 //! from other values, expand references, check shapes and rules, make the typed form. No step stops at a problem;
 //! a problem takes its value out of the tree, so that the steps after it see only what is sound.
 
+mod located;
 mod read;
 
 pub(crate) use read::document;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
@@ -19,7 +20,7 @@ use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::{Problem, join};
 use crate::reference::{Resolver, folder_of, is_variable_name};
 use crate::secret::Secret;
-use crate::{check, schema, validate};
+use crate::{check, env_file, schema, validate};
 
 /// What to load.
 pub struct Request<'a> {
@@ -124,6 +125,7 @@ impl Loading<'_> {
         self.resolver.expand_tree(&mut tree, &mut |node, error| {
             self.loaded.problems.push(Problem::at(&node.origin, "", error.to_string()));
         });
+        located::settings(&self.resolver, &mut tree);
         let schema = schema::shared();
         let definitions = schema.get("$defs").unwrap_or(&Json::Null);
         check::check(definitions, schema, &mut tree, "", &mut self.loaded.problems);
@@ -170,6 +172,7 @@ impl Loading<'_> {
         if let Some(reason) = reason {
             return Err(reason);
         }
+        located::record(&self.resolver, &mut entry.node, self.lenient.contains(&entry.key));
         self.hand_variables_on(&mut entry.node)?;
         let Some(auth_ref) = entry.node.get("auth_ref") else { return Ok(None) };
         let Some(text) = auth_ref.as_text() else { return Ok(None) };
@@ -177,19 +180,28 @@ impl Loading<'_> {
         self.resolver.secret(text, &folder).map(Some).map_err(|error| error.to_string())
     }
 
-    /// Adds the variables named in `env_from` to `env`, where those written there win.
-    fn hand_variables_on(&self, record: &mut Node) -> Result<(), String> {
-        let names = record.get("env_from").map(Node::items).unwrap_or_default().to_vec();
+    /// Adds the variables named in `env_from` and those of `env_file` to `env`, where those written there win.
+    fn hand_variables_on(&mut self, record: &mut Node) -> Result<(), String> {
         if record.get("env").is_some_and(|env| !matches!(env.value, Value::Mapping(_) | Value::Null)) {
             return Ok(());
         }
-        for node in names {
+        let mut variables = Vec::new();
+        for node in record.get("env_from").map(Node::items).unwrap_or_default() {
             let Some(name) = node.as_text().filter(|name| is_variable_name(name)) else { continue };
             let value = self.resolver.variable(name);
             let value = value.ok_or_else(|| format!("the variable {name} is not set (named in env_from)"))?;
-            let mut env = record.remove("env").unwrap_or_else(|| Node::empty_mapping(&node.origin));
-            if env.get(name).is_none() {
-                env.set(name, Node::text(&node.origin, value));
+            variables.push((node.origin.clone(), name.to_owned(), value));
+        }
+        if let Some((node, path)) = record.get("env_file").and_then(|node| Some((node, node.as_text()?))) {
+            let text = self.resolver.file(Path::new(path)).map_err(|error| error.to_string())?;
+            let listed = env_file::parse(&text);
+            let listed = listed.map_err(|line| format!("{path}:{line}: expected NAME=value"))?;
+            variables.extend(listed.into_iter().map(|(name, value)| (node.origin.clone(), name, value)));
+        }
+        for (origin, name, value) in variables {
+            let mut env = record.remove("env").unwrap_or_else(|| Node::empty_mapping(&origin));
+            if env.get(&name).is_none() {
+                env.set(&name, Node::text(&origin, value));
             }
             record.set("env", env);
         }

@@ -28,7 +28,7 @@ pub use quotas::{PriceRule, PricesConfig, Quota, QuotaScope};
 pub use runtime::{LogConfig, LogFormat, LogLevel, RuntimeConfig, SkillsConfig};
 pub use servers::{ApprovalMode, EraChoice, Isolation, ServerConfig, StartMode, Transport};
 
-/// The whole configuration of a gateway.
+/// The whole configuration of a gateway. Relative paths in a file mean the folder of that file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -1,5 +1,6 @@
 //! The servers behind the gate: which there are, what they list, and what they have to say.
 
+mod place;
 pub mod refresh;
 
 use std::sync::Arc;
@@ -14,13 +15,10 @@ use toolgate_client::{News, Server, ServerSpec, State, Transport};
 use toolgate_governance::Pattern;
 
 use crate::catalog::{Kind, Listing};
+use place::Place;
 
 /// How many pieces of news may wait. A server that floods waits with them.
 const NEWS: usize = 1024;
-/// How long a removed server still takes calls: requests that found it just before it was removed reach it.
-const OVERLAP: Duration = Duration::from_millis(250);
-/// How long calls of a removed server may take to finish.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One server as the operator wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +37,8 @@ pub struct Desired {
 pub struct Member {
     pub desired: Desired,
     pub server: Server,
+    /// Shared with earlier and later generations of this server.
+    place: Arc<Place>,
     /// What it listed last, in this run or an earlier one.
     pub listing: ArcSwapOption<Listing>,
     /// Whether it has been heard of: it listed, or it failed. Until then the first clients wait for it.
@@ -48,6 +48,7 @@ pub struct Member {
     /// Which lists the server itself said have changed since clients were last told.
     told: AtomicU8,
     refresh: Notify,
+    /// Cancelled when it has been removed, or replaced by a newer generation.
     stop: CancellationToken,
 }
 
@@ -84,8 +85,9 @@ impl Fleet {
         self.news.clone()
     }
 
-    /// Makes the servers those that are wanted: equal ones stay as they are, calls of removed ones finish. `remembered`
-    /// gives what a server listed in an earlier run. Gives the new members, whose lists must be kept fresh.
+    /// Makes the servers those that are wanted: equal ones stay as they are, calls of removed ones finish, changed ones
+    /// take their calls until their successors can. `remembered` gives what a server listed in an earlier run. Gives the
+    /// new members, whose lists must be kept fresh.
     pub fn apply(
         &self,
         desired: Vec<Desired>,
@@ -99,37 +101,51 @@ impl Fleet {
                 if let Some(member) = before.iter().find(|member| member.desired == desired) {
                     return Arc::clone(member);
                 }
-                // What a server of that name listed stays in sight until the new one has listed.
                 let predecessor = before.iter().find(|member| *member.server.name() == desired.spec.name);
-                let listing = remembered(&desired).map(Arc::new);
-                let listing = listing.or_else(|| predecessor.and_then(|member| member.listing.load_full()));
-                let member = Arc::new(self.begin(desired, listing));
+                let listed = || predecessor.and_then(|member| member.listing.load_full());
+                let known = || remembered(&desired).map(Arc::new);
+                // In sight is what the one lists that takes the calls.
+                let waits = predecessor.is_some_and(|member| !member.makes_way_for(&desired));
+                let listing = if waits { listed().or_else(known) } else { known().or_else(listed) };
+                let member = Arc::new(self.begin(desired, listing, predecessor));
                 begun.push(Arc::clone(&member));
                 member
             })
             .collect();
-        let retired: Vec<_> =
-            before.iter().filter(|old| !members.iter().any(|new| Arc::ptr_eq(old, new))).cloned().collect();
-        self.members.store(Arc::new(members));
+        self.members.store(Arc::new(members.clone()));
+        for old in before.iter().filter(|old| !members.iter().any(|new| Arc::ptr_eq(old, new))) {
+            if members.iter().any(|new| Arc::ptr_eq(&old.place, &new.place)) {
+                old.place.supersede(&old.server, &old.stop, &self.tracker);
+            } else {
+                old.place.close(&old.server, &old.stop, &self.tracker);
+            }
+        }
         for member in &begun {
             self.catch_up(member);
-        }
-        for member in retired {
-            member.stop.cancel();
-            self.tracker.spawn(async move {
-                tokio::time::sleep(OVERLAP).await;
-                member.server.stop(PATIENCE).await;
-            });
         }
         begun
     }
 
-    fn begin(&self, desired: Desired, listing: Option<Arc<Listing>>) -> Member {
+    fn begin(
+        &self,
+        desired: Desired,
+        listing: Option<Arc<Listing>>,
+        predecessor: Option<&Arc<Member>>,
+    ) -> Member {
         let mut spec = desired.spec.clone();
         // What it lists must be learned once; only then can it sleep until it is called.
         spec.on_demand &= listing.is_some();
+        let server = Server::start(spec, self.news.clone());
+        let place = match predecessor {
+            Some(predecessor) => {
+                server.watch_like(&predecessor.server);
+                Arc::clone(&predecessor.place)
+            }
+            None => Arc::new(Place::of(server.clone())),
+        };
         Member {
-            server: Server::start(spec, self.news.clone()),
+            server,
+            place,
             settled: AtomicBool::new(listing.is_some()),
             listing: ArcSwapOption::new(listing),
             desired,
@@ -142,6 +158,9 @@ impl Fleet {
 
     /// Does what the state of a new member asks for: news of it that came before it was a member were not heard.
     fn catch_up(&self, member: &Member) {
+        if member.makes_way_for(&member.desired) {
+            self.take_over(member);
+        }
         match member.server.status().state {
             State::Ready | State::Degraded => member.make_stale(&Kind::ALL),
             State::Down => self.settled(member),
@@ -174,8 +193,14 @@ impl Fleet {
         self.members.load().iter().all(|member| member.settled.load(Ordering::Acquire))
     }
 
-    /// Notes that a server has been heard of.
+    /// From now on this member takes the calls of its place.
+    pub fn take_over(&self, member: &Member) {
+        member.place.take_over(&member.server, &member.stop, &self.tracker);
+    }
+
+    /// Notes that a server has been heard of. If it failed, calls are told so by it, not answered by its predecessor.
     pub fn settled(&self, member: &Member) {
+        self.take_over(member);
         if !member.settled.swap(true, Ordering::AcqRel) {
             self.settled.notify_waiters();
         }
@@ -186,13 +211,24 @@ impl Fleet {
         let members = self.members();
         futures_util::future::join_all(members.iter().map(|member| {
             member.stop.cancel();
-            member.server.stop(patience)
+            member.place.stop(&member.server, patience)
         }))
         .await;
     }
 }
 
 impl Member {
+    /// What calls go to: this server, or its predecessor until this one is ready.
+    pub fn answering(&self) -> Server {
+        self.place.answering()
+    }
+
+    /// Whether a server that follows in its place takes the calls at once, whatever it lists: calls would have to wait
+    /// for the present one or fail, or the new one starts only when it is called.
+    fn makes_way_for(&self, desired: &Desired) -> bool {
+        desired.spec.on_demand || self.place.is_vacant()
+    }
+
     /// The server says that lists have changed: they are fetched again, and clients are told even if they find no
     /// difference.
     pub fn changed(&self, kinds: &[Kind]) {

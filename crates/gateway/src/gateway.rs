@@ -4,7 +4,7 @@ pub mod announce;
 pub mod background;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -31,7 +31,6 @@ use crate::subscriptions::Subscriptions;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub origins: Origins,
-    pub naming: Naming,
     pub max_body_bytes: usize,
     pub max_sessions: usize,
     /// How many calls are under way at a time, over all servers.
@@ -67,13 +66,15 @@ pub struct Gateway {
     pub annex: ArcSwapOption<Box<dyn Annex>>,
     /// Why the last reload changed nothing, where it did not.
     pub reload_problem: ArcSwapOption<String>,
+    /// Settings that a reload found changed and that change with the next start only.
+    pub needs_restart: ArcSwap<Vec<String>>,
     pub started: Instant,
     /// Cancelled when the gateway stops.
     pub stopping: CancellationToken,
     pub tracker: TaskTracker,
     published: ArcSwap<Published>,
-    /// Held while the catalogue is made anew.
-    publishing: Mutex<()>,
+    /// How tools are named. Held while the catalogue is made anew.
+    publishing: Mutex<Naming>,
     memory: Option<Memory>,
 }
 
@@ -100,10 +101,11 @@ impl Gateway {
             door: ArcSwap::from_pointee(door),
             annex: ArcSwapOption::empty(),
             reload_problem: ArcSwapOption::empty(),
+            needs_restart: ArcSwap::default(),
             started: Instant::now(),
             stopping: CancellationToken::new(),
-            published: ArcSwap::from_pointee(Published::of(&[], settings.naming)),
-            publishing: Mutex::default(),
+            published: ArcSwap::from_pointee(Published::of(&[], Naming::Prefixed)),
+            publishing: Mutex::new(Naming::Prefixed),
             memory: settings.state_dir.as_deref().map(Memory::under),
             seal,
             tracker,
@@ -113,8 +115,10 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Makes the servers those that are wanted. Equal ones stay connected, calls under way finish.
-    pub fn apply(self: &Arc<Self>, desired: Vec<Desired>) {
+    /// Makes the servers and the names of their tools those that are wanted. Equal servers stay connected, calls under
+    /// way finish.
+    pub fn apply(self: &Arc<Self>, desired: Vec<Desired>, naming: Naming) {
+        *self.publishing.lock().unwrap_or_else(PoisonError::into_inner) = naming;
         let begun = self.fleet.apply(desired, |desired| self.remembered(desired));
         for member in begun {
             background::keep_fresh(self, member);

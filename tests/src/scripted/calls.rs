@@ -1,5 +1,8 @@
 //! What each tool of a scripted server does.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+
 use serde_json::{Map, Value, json};
 
 use crate::client::Era;
@@ -36,7 +39,11 @@ impl Scripted {
         let arguments = &params["arguments"];
         let number = |name: &str| arguments[name].as_u64().unwrap_or(1);
         let result = match params["name"].as_str().unwrap_or_default() {
-            "echo" => text(arguments["text"].as_str().unwrap_or_default()),
+            "echo" => {
+                let said = arguments["text"].as_str().unwrap_or_default();
+                self.tally(said);
+                text(said)
+            }
             "verbatim" => return self.verbatim(id, out),
             "seen" => json!({"content": [], "structuredContent": {"seen": self.seen()}}),
             "hold" => {
@@ -83,6 +90,15 @@ impl Scripted {
             name => return self.misbehave(name, id, arguments, out),
         };
         self.answer(id, result, out);
+    }
+
+    /// Notes what was done where other processes of the same server note it too.
+    fn tally(&self, done: &str) {
+        if let Some(path) = self.value("tally") {
+            let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+            // One write for a line: lines of several processes do not mix.
+            file.write_all(format!("{done}\n").as_bytes()).unwrap();
+        }
     }
 
     fn misbehave(&self, name: &str, id: &Value, arguments: &Value, out: &dyn Out) {

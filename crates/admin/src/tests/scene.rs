@@ -37,7 +37,6 @@ impl Scene {
         Memory::under(folder.path()).store(&listing, &fingerprint(&desired)).unwrap();
         let settings = Settings {
             origins: Origins::default(),
-            naming: Naming::Prefixed,
             max_body_bytes: 1 << 20,
             max_sessions: 16,
             max_concurrency: 16,
@@ -50,7 +49,7 @@ impl Scene {
         assert!(problems.is_empty(), "{problems:?}");
         let gate = Gate::new(policy, Some(recorder(&folder)));
         let gateway = Gateway::start(settings, gate).unwrap();
-        gateway.apply(vec![desired]);
+        gateway.apply(vec![desired], Naming::Prefixed);
         Scene { operations: Operations::new(&gateway), gateway, _folder: folder }
     }
 

@@ -51,8 +51,13 @@ async fn a_bad_file_changes_nothing_and_says_why_until_it_is_right() {
 async fn what_needs_a_restart_is_told_apart() {
     let scene = Scene::with("listen: {port: 8080}\n");
     let difference = scene.change("listen: {port: 8081}\nnames: plain\nlog: {level: warn}\n").await.unwrap();
-    assert_eq!(difference.settings, ["log.level"]);
-    assert_eq!(difference.needs_restart, ["listen.port", "names"]);
+    assert_eq!(difference.settings, ["log.level", "names"]);
+    assert_eq!(difference.needs_restart, ["listen.port"]);
+    let again = scene.change("listen: {port: 8081, host: localhost}\nnames: plain\n").await.unwrap();
+    assert_eq!(again.needs_restart, ["listen.host", "listen.port"]);
+    assert_eq!(**scene.gateway.needs_restart.load(), ["listen.host", "listen.port"]);
+    assert_eq!(scene.change("listen: {port: 8080}\n").await.unwrap().needs_restart, [""; 0]);
+    assert!(scene.gateway.needs_restart.load().is_empty());
 }
 
 #[tokio::test]

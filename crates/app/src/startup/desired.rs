@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use toolgate_client::manager::server_spec;
-use toolgate_config::{Config, Isolation, ServerConfig};
+use toolgate_config::{Config, Isolation, NameStyle, ServerConfig};
 use toolgate_gateway::Desired;
+use toolgate_gateway::catalog::Naming;
 use toolgate_governance::Pattern;
 
 /// All servers that are switched on.
@@ -19,6 +20,15 @@ pub(crate) fn servers(config: &Config) -> Vec<Desired> {
         })
     });
     desired.collect()
+}
+
+/// How their tools are named.
+pub(crate) fn naming(config: &Config) -> Naming {
+    match config.names {
+        NameStyle::Prefixed => Naming::Prefixed,
+        NameStyle::Plain => Naming::Plain,
+        NameStyle::Mcp => Naming::Mcp,
+    }
 }
 
 /// The longest pattern first, because the first that fits decides. Patterns that cannot be read are left out: they would

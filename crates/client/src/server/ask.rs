@@ -11,7 +11,7 @@ use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::{Era, Message, Method};
 
 use super::Shared;
-use super::admit::NotAdmitted;
+use super::admit::{Active, NotAdmitted};
 use crate::call::{Answer, Call, CallError, Caller};
 use crate::connection::{Ask, WireError};
 use crate::link::Link;
@@ -32,10 +32,14 @@ struct Errand<'a> {
 }
 
 impl Shared {
-    /// A client's call.
-    pub(super) async fn call(&self, call: &Call, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
+    /// A client's call, which has been let in.
+    pub(super) async fn call(
+        &self,
+        _active: Active<'_>,
+        call: &Call,
+        outbox: &Arc<Outbox>,
+    ) -> Result<Answer, CallError> {
         let limit = call.timeout.unwrap_or(self.spec.call_timeout);
-        let _active = self.activity.enter();
         let _place = self.admission.enter(limit).await.map_err(|refusal| match refusal {
             NotAdmitted::Busy(waiting) => CallError::Busy { server: self.name(), waiting },
             NotAdmitted::TooLate => CallError::Timeout { server: self.name(), limit },
@@ -54,7 +58,7 @@ impl Shared {
 
     /// A request of our own. It needs no place: lists must be had even while clients keep the server busy.
     pub(super) async fn request(&self, method: Method, params: &[u8]) -> Result<Answer, CallError> {
-        let _active = self.activity.enter();
+        let _active = self.enter().ok_or_else(|| self.unavailable(self.board.status()))?;
         let cause = "the parameters are no JSON object".to_owned();
         let message = ourselves::request(method, params)
             .ok_or_else(|| CallError::Unusable { server: self.name(), cause })?;
@@ -129,9 +133,6 @@ impl Shared {
 
     /// The connection; waits while one is being made, and wakes a server that is asleep.
     async fn ready(&self) -> Result<Arc<Link>, CallError> {
-        if self.is_draining() {
-            return Err(self.unavailable(self.board.status()));
-        }
         if let Some(link) = self.link.load_full() {
             return Ok(link);
         }
@@ -149,11 +150,16 @@ impl Shared {
                 return Ok(link);
             }
             match status.state {
-                State::Down | State::Draining => return Err(self.unavailable(status)),
-                State::Asleep => self.demand.notify_one(),
+                State::Down => return Err(self.unavailable(status)),
+                // What was let in before it drained gets its connection still.
+                State::Asleep | State::Draining => self.demand.notify_one(),
                 State::Connecting | State::Ready | State::Degraded => {}
             }
-            if watch.changed().await.is_err() {
+            let stopped = tokio::select! {
+                changed = watch.changed() => changed.is_err(),
+                () = self.stop.cancelled() => true,
+            };
+            if stopped {
                 return Err(self.unavailable(self.board.status()));
             }
         }
@@ -168,7 +174,7 @@ impl Shared {
         link.ending.end(error.to_string());
     }
 
-    fn unavailable(&self, status: Status) -> CallError {
+    pub(super) fn unavailable(&self, status: Status) -> CallError {
         let cause = status
             .cause
             .unwrap_or_else(|| format!("no connection within {} s", self.spec.connect_timeout.as_secs_f32()));

@@ -196,9 +196,9 @@ impl Shared {
         }
     }
 
-    /// Writes a state, unless the server is being stopped, which nothing undoes.
+    /// Writes a state. One that is being stopped stays so, but calls that still wait for it are told that it failed.
     fn set(&self, state: State, cause: Option<String>, retry_after: Option<Duration>) {
-        if !self.is_draining() {
+        if !self.is_draining() || state == State::Down {
             self.board.set(state, cause, retry_after);
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::json;
 use toolgate_client::{CallError, Outbox, State};
 
@@ -98,6 +99,38 @@ async fn a_stopped_server_lets_calls_finish_and_takes_no_new_ones() {
     drop(question);
     assert!(running.await.is_ok());
     stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_the_connection_is_served_though_the_server_is_stopped() {
+    let rig = Rig::scripted("legacy");
+    let outbox = Arc::new(Outbox::default());
+    let mut waiting = Box::pin(rig.server.call(call("echo", caller(1)), &outbox));
+    assert!((&mut waiting).now_or_never().is_none(), "it is not connected yet");
+    let (answer, ()) = tokio::join!(waiting, rig.server.stop(LONG));
+    assert!(answer.is_ok(), "{answer:?}");
+}
+
+#[tokio::test]
+async fn calls_of_a_server_that_was_replaced_go_to_its_successor() {
+    let [first, second, third] = [(); 3].map(|()| Rig::scripted("legacy"));
+    first.tool("echo").await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut running = Box::pin(first.server.call(call("ask", caller(1)), &outbox));
+    let question = tokio::select! {
+        _ = &mut running => unreachable!("it waits for an answer"),
+        question = outbox.next() => question,
+    };
+    let (old, new) = (first.server.clone(), second.server.clone());
+    let replacing = tokio::spawn(async move { old.hand_over(new, LONG).await });
+    eventually("draining", || first.server.status().state == State::Draining).await;
+    assert_eq!(first.tool("echo").await.unwrap()["name"], "echo");
+    second.server.hand_over(third.server.clone(), LONG).await;
+    assert_eq!(first.tool("echo").await.unwrap()["name"], "echo");
+    assert!(!first.server.is_same(&second.server) && first.server.is_same(&first.server.clone()));
+    drop(question);
+    assert!(running.await.is_ok(), "what it began, it finished");
+    replacing.await.unwrap();
 }
 
 #[tokio::test]

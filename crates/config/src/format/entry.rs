@@ -14,12 +14,14 @@ use crate::{reference, validate};
 const MILLISECONDS_FROM: f64 = 10_000.0;
 
 /// Names for the same thing: theirs, ours.
-const RENAMED: [(&str, &str); 28] = [
+const RENAMED: [(&str, &str); 30] = [
     ("command", "command"),
     ("args", "args"),
     ("env", "env"),
     ("env_from", "env_from"),
     ("env_vars", "env_from"),
+    ("env_file", "env_file"),
+    ("envFile", "env_file"),
     ("cwd", "cwd"),
     ("workingDirectory", "cwd"),
     ("working_dir", "cwd"),
@@ -142,7 +144,7 @@ pub(super) fn adopt_texts(node: &mut Node, workspace: &Path) {
 }
 
 /// The folder a project's file belongs to: that of the file, or the one above an editor's own folder.
-pub(super) fn workspace_of(path: &Path) -> &Path {
+pub(crate) fn workspace_of(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(Path::new(""));
     let editors = [".vscode", ".cursor", ".windsurf", ".claude", ".codex"];
     if editors.iter().any(|editor| folder.ends_with(editor)) {

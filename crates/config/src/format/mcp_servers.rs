@@ -1,19 +1,22 @@
 //! `mcpServers`: Claude Desktop, Claude Code, Cursor, Windsurf, Cline, Gemini and ExcelManus; `context_servers` of
 //! Zed is the same thing under another name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Converted, Format, entry};
 use crate::node::{Entry, Node, Value};
 use crate::problem::{Problem, nearest};
 
+/// Where Claude Code keeps the servers of single projects, by the folder of each.
+const PROJECTS: &str = "projects";
 /// Where the servers are.
 const SECTIONS: [&str; 2] = ["mcpServers", "context_servers"];
 
 /// Reads the servers; whatever else the file holds belongs to the other program.
 pub(super) fn convert(path: &Path, mut document: Node) -> Converted {
     let mut converted = Converted::new(&document, Format::McpServers);
-    if SECTIONS.iter().all(|section| document.get(section).is_none()) {
+    let of_project = std::env::current_dir().ok().and_then(|folder| of_project(&mut document, &folder));
+    if of_project.is_none() && SECTIONS.iter().all(|section| document.get(section).is_none()) {
         let keys = document.entries().iter().map(|entry| entry.key.as_str());
         let meant = nearest("mcpServers", keys).map(|key| format!("did you mean it with `{key}`?"));
         converted.warn(
@@ -33,7 +36,23 @@ pub(super) fn convert(path: &Path, mut document: Node) -> Converted {
             ),
         }
     }
+    // As in Claude Code, those of the project count more than those of the user.
+    if let Some((folder, entries)) = of_project {
+        add_all(&mut converted, entries, &folder);
+    }
     converted
+}
+
+/// The servers of the project that `folder` belongs to: its own, or those of the nearest folder above that has any.
+fn of_project(document: &mut Node, folder: &Path) -> Option<(PathBuf, Vec<Entry>)> {
+    let projects = document.get_mut(PROJECTS)?;
+    folder.ancestors().find_map(|folder| {
+        let project = projects.get_mut(folder.to_str()?)?;
+        match project.remove("mcpServers")?.value {
+            Value::Mapping(entries) if !entries.is_empty() => Some((folder.to_path_buf(), entries)),
+            _ => None,
+        }
+    })
 }
 
 /// Converts a mapping of names to records.

@@ -19,16 +19,7 @@ pub(super) fn convert(path: &Path, mut document: Node) -> Converted {
     replace_inputs(&mut servers, &inputs);
     let origin = servers.origin.clone();
     match servers.value {
-        Value::Mapping(mut entries) => {
-            for entry in &mut entries {
-                if let Some(file) = entry.node.remove("envFile") {
-                    let at = entry::server_path(&entry.key);
-                    converted.warn(
-                        Problem::at(&file.origin, at, "`envFile` is not read")
-                            .help("name the variables in `env_from`"),
-                    );
-                }
-            }
+        Value::Mapping(entries) => {
             mcp_servers::add_all(&mut converted, entries, entry::workspace_of(path));
         }
         Value::Null => {}

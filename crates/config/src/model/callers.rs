@@ -26,7 +26,7 @@ pub struct CallersConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Anonymous {
-    /// It may connect, as the caller `anonymous`.
+    /// It may connect. The caller is then its address, or what `X-MCP-Client-ID` says where that is believed.
     Allow,
     /// It is refused.
     Deny,

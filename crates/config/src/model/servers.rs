@@ -28,6 +28,8 @@ pub struct ServerConfig {
     pub env: BTreeMap<String, Secret>,
     /// Names of variables handed on from our environment. A missing one disables this server.
     pub env_from: Vec<String>,
+    /// File of `NAME=value` lines with further variables for the program. `env` and `env_from` win over it.
+    pub env_file: Option<PathBuf>,
     /// Working directory of the program.
     pub cwd: Option<PathBuf>,
     /// Address of the server, for `http` and `sse`.
@@ -98,6 +100,7 @@ impl Default for ServerConfig {
             args: Vec::new(),
             env: BTreeMap::new(),
             env_from: Vec::new(),
+            env_file: None,
             cwd: None,
             url: None,
             headers: BTreeMap::new(),

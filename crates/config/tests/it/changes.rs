@@ -28,10 +28,14 @@ fn servers_are_compared_by_value() {
 fn settings_are_live_or_need_a_restart() {
     let changes = between(
         "listen: {port: 1, allowed_hosts: [a]}\n",
-        "listen: {port: 2, allowed_hosts: [b]}\nlog: {level: debug}\nledger: {dir: /x}\n",
+        "listen: {port: 2, allowed_hosts: [b]}\nlog: {level: debug, format: text}\nledger: {dir: /x}\n\
+         names: plain\nquotas: [{calls_per_day: 1}]\nruntime: {call_timeout: 9s, max_sessions: 9}\n",
     );
-    assert_eq!(changes.settings, ["listen.allowed_hosts", "log.level"]);
-    assert_eq!(changes.needs_restart, ["ledger.dir", "listen.port"]);
+    assert_eq!(changes.settings, ["log.level", "names", "quotas", "runtime.call_timeout"]);
+    assert_eq!(
+        changes.needs_restart,
+        ["ledger.dir", "listen.allowed_hosts", "listen.port", "log.format", "runtime.max_sessions"]
+    );
 }
 
 #[test]

@@ -75,6 +75,52 @@ fn vscode_with_inputs_and_places() {
 }
 
 #[test]
+fn vscode_reads_variables_from_a_file() {
+    let text = r#"{"servers": {
+        "a": {"type": "stdio", "command": "run", "envFile": "${workspaceFolder}/.env", "cwd": "sub"},
+        "b": {"type": "stdio", "command": "run", "envFile": ".env", "env": {"KEY": "own"}}
+    }}"#;
+    let folder = folder_with(&[(".vscode/mcp.json", text), (".env", "KEY=of the project\n")]);
+    let loaded = loaded(&[folder.path().join(".vscode/mcp.json")]);
+    assert_eq!((warnings(&loaded), loaded.disabled.len()), (vec![], 0), "{:?}", loaded.disabled);
+    let servers = &loaded.config.servers;
+    assert_eq!(servers["a"].env["KEY"].expose(), "of the project");
+    assert_eq!(servers["a"].cwd, Some(folder.path().join("sub")));
+    assert_eq!(servers["b"].env["KEY"].expose(), "own");
+}
+
+#[test]
+fn claude_code_has_servers_of_the_user_and_of_projects() {
+    let here = std::env::current_dir().unwrap();
+    let above = here.parent().unwrap();
+    let check = |projects: &serde_json::Value, expected: &[(&str, &str)]| {
+        let user = serde_json::json!({"user": {"command": "u"}, "both": {"command": "u"}});
+        let text =
+            serde_json::json!({"numStartups": 3, "mcpServers": user, "projects": projects}).to_string();
+        let loaded = loaded_text(".claude.json", &text);
+        assert_eq!(loaded.problems, []);
+        let found: Vec<_> = loaded
+            .config
+            .servers
+            .iter()
+            .map(|(name, server)| (name.as_str(), server.command.as_deref().unwrap()))
+            .collect();
+        assert_eq!(found, expected, "{projects}");
+    };
+    let project = |command: &str| serde_json::json!({"mcpServers": {"both": {"command": command}}, "x": 1});
+    let (own, upper) = (here.display().to_string(), above.display().to_string());
+    check(&serde_json::json!({}), &[("both", "u"), ("user", "u")]);
+    check(&serde_json::json!({"/elsewhere": project("e")}), &[("both", "u"), ("user", "u")]);
+    check(&serde_json::json!({&own: project("o"), &upper: project("a")}), &[("both", "o"), ("user", "u")]);
+    check(
+        &serde_json::json!({&own: {"mcpServers": {}}, &upper: project("a")}),
+        &[("both", "a"), ("user", "u")],
+    );
+    let only = serde_json::json!({"projects": {&own: project("o")}}).to_string();
+    assert_eq!(warnings(&loaded_text(".claude.json", &only)), [""; 0]);
+}
+
+#[test]
 fn codex() {
     let text = r#"
         model = "o5"
@@ -190,9 +236,10 @@ fn otter_switch_turns_all_servers_off() {
 fn owlclaw_tls_and_unknown_keys() {
     let text = "mcp_server:\n  http:\n    tls: {enabled: true, cert_file: c, key_file: k}\n    prot: 1\n  \
                 logging: {level: WARNING, output: file}\n";
-    let loaded = loaded_text("mcp-server.yaml", text);
+    let folder = folder_with(&[("mcp-server.yaml", text)]);
+    let loaded = loaded(&[folder.path().join("mcp-server.yaml")]);
     assert_eq!(loaded.problems, []);
-    assert_eq!(loaded.config.listen.tls.as_ref().unwrap().cert_file.to_str(), Some("c"));
+    assert_eq!(loaded.config.listen.tls.as_ref().unwrap().cert_file, folder.path().join("c"));
     assert_eq!(loaded.config.log.level, toolgate_config::LogLevel::Warn);
     assert_eq!(
         warnings(&loaded),

@@ -57,6 +57,49 @@ fn references_without_a_value_say_which() {
 }
 
 #[test]
+fn env_file_lists_variables() {
+    let folder = folder_with(&[
+        ("t.yaml", "servers:\n  a: {command: x, env_file: sub/.env, env_from: [B], env: {A: 1}}\n"),
+        ("sub/.env", "A=from the file\nB=from the file\nexport C=\"c c\"\n"),
+    ]);
+    let path = [folder.path().join("t.yaml")];
+    let both = loaded_with(&path, &[("B", "from us")]);
+    let env: Vec<_> =
+        both.config.servers["a"].env.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
+    assert_eq!(env, [("A", "1"), ("B", "from us"), ("C", "c c")]);
+    assert!(both.files.files.contains(&folder.path().join("sub/.env")), "it is watched");
+    std::fs::write(folder.path().join("sub/.env"), "A=1\nwhat\n").unwrap();
+    let broken = loaded_with(&path, &[("B", "from us")]);
+    assert!(broken.disabled["a"].ends_with("sub/.env:2: expected NAME=value"), "{}", broken.disabled["a"]);
+    std::fs::remove_file(folder.path().join("sub/.env")).unwrap();
+    assert!(loaded_with(&path, &[("B", "")]).disabled["a"].contains("No such file"));
+}
+
+#[test]
+fn relative_paths_are_those_of_their_file() {
+    let text = "state_dir: state\nskills: {dir: ./skills}\nledger: {dir: ~/ledger}\nadmin: {token_file: /token}\n\
+                callers:\n  keys_file: ../keys\n  \
+                jwt: [{issuer: i, audience: a, jwks_file: jwks.json}]\n\
+                listen: {tls: {cert_file: c.pem, key_file: \"${KEY}\"}}\nservers: {a: {command: ./x, cwd: w}}\n";
+    let folder = folder_with(&[("conf/toolgate.yaml", text)]);
+    let path = folder.path().join("conf/toolgate.yaml");
+    let loaded = loaded_with(&[path], &[("HOME", "/h"), ("KEY", "k.pem")]);
+    assert_eq!(loaded.problems, []);
+    let config = &loaded.config;
+    let conf = folder.path().join("conf");
+    assert_eq!(config.state_dir, Some(conf.join("state")));
+    assert_eq!(config.skills.dir, Some(conf.join("skills")));
+    assert_eq!(config.ledger.dir, Some("/h/ledger".into()));
+    assert_eq!(config.admin.token_file, Some("/token".into()));
+    assert_eq!(config.callers.keys_file, Some(conf.join("../keys")));
+    assert_eq!(config.callers.jwt[0].jwks_file, Some(conf.join("jwks.json")));
+    let tls = config.listen.tls.as_ref().unwrap();
+    assert_eq!((&tls.cert_file, &tls.key_file), (&conf.join("c.pem"), &conf.join("k.pem")));
+    assert_eq!(config.servers["a"].cwd, Some(conf.join("w")));
+    assert_eq!(config.servers["a"].command.as_deref(), Some("./x"), "a program is found from its own folder");
+}
+
+#[test]
 fn env_from_hands_variables_on() {
     let folder = folder_with(&[(
         "toolgate.yaml",

@@ -19,7 +19,7 @@ fn owlclaw_file_means_what_its_document_says() {
     assert_eq!(config.runtime.call_timeout, Duration::from_secs(300));
     assert_eq!(config.runtime.progress_after, Duration::from_secs(30));
     assert_eq!(config.runtime.tools_cache_ttl, Duration::from_secs(300));
-    assert_eq!(config.skills.dir.as_deref(), Some("./capabilities".as_ref()));
+    assert_eq!(config.skills.dir.as_deref(), Some(&*fixture("capabilities")));
     assert_eq!(config.skills.cache_ttl, Duration::from_secs(600));
     assert!(config.policy.enabled);
     let [quota] = config.quotas.as_slice() else { panic!("one quota") };

@@ -47,5 +47,6 @@ pub fn report(gateway: &Gateway) -> Value {
         "sessions": gateway.sessions.count(),
         "servers": servers,
         "reload_problem": reload.as_deref(),
+        "needs_restart": &**gateway.needs_restart.load(),
     })
 }

@@ -10,6 +10,9 @@ use toolgate_protocol::{Kind as MessageKind, Object, text};
 use crate::catalog::{Kind, Listing, UnusablePage};
 use crate::fleet::Member;
 
+/// How many of the entries that are left out are told by name. A server may have thousands of them.
+const TOLD: usize = 5;
+
 /// Why a server's lists could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
@@ -58,6 +61,7 @@ async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Listing, RefreshError>
     let capabilities = greeting.capabilities.clone();
     let before = member.listing.load_full();
     let mut listing = Listing::new(Arc::clone(member.server.name()), Some(greeting), member.over_http());
+    let mut left_out = LeftOut::default();
     for kind in Kind::ALL {
         if !declares(&capabilities, kind) {
             continue;
@@ -65,13 +69,30 @@ async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Listing, RefreshError>
         match &before {
             // What did not change is kept as it was.
             Some(before) if !kinds.contains(&kind) => listing.keep(kind, before),
-            _ => fetch_list(member, kind, &mut listing).await?,
+            _ => fetch_list(member, kind, &mut listing, &mut left_out).await?,
         }
+    }
+    if left_out.count > 0 {
+        let LeftOut { count, first } = left_out;
+        tracing::warn!(server = %member.server.name(), count, ?first, "some of what it lists is not offered");
     }
     Ok(listing)
 }
 
-async fn fetch_list(member: &Member, kind: Kind, listing: &mut Listing) -> Result<(), RefreshError> {
+/// What a server lists and clients do not get.
+#[derive(Default)]
+struct LeftOut {
+    count: usize,
+    /// The first ones, and why.
+    first: Vec<String>,
+}
+
+async fn fetch_list(
+    member: &Member,
+    kind: Kind,
+    listing: &mut Listing,
+    left_out: &mut LeftOut,
+) -> Result<(), RefreshError> {
     let mut cursor: Option<String> = None;
     loop {
         let params = match &cursor {
@@ -92,9 +113,10 @@ async fn fetch_list(member: &Member, kind: Kind, listing: &mut Listing) -> Resul
         }
         let result = answer.message.body_bytes().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let added = listing.add_page(kind, &result)?;
-        for dropped in &added.dropped {
-            tracing::warn!(server = %member.server.name(), what = %dropped.what, why = %dropped.why, "not offered");
-        }
+        left_out.count += added.dropped.len();
+        let room = TOLD.saturating_sub(left_out.first.len());
+        let told = added.dropped.iter().take(room).map(|dropped| format!("{} {}", dropped.what, dropped.why));
+        left_out.first.extend(told);
         match added.next {
             Some(next) => cursor = Some(next),
             None => return Ok(()),

@@ -21,8 +21,8 @@ impl Gateway {
     /// The same; clients are told of the lists in `told` in any case.
     pub(super) fn publish_for(&self, told: &[Kind]) {
         // One at a time: what was made from older lists must not replace what was made from newer ones.
-        let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
-        let published = Arc::new(Published::of(&self.fleet.members(), self.settings.naming));
+        let naming = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
+        let published = Arc::new(Published::of(&self.fleet.members(), *naming));
         let before = self.published.swap(Arc::clone(&published));
         for clash in published.catalog.clashes() {
             if !before.catalog.clashes().contains(clash) {

@@ -117,6 +117,8 @@ impl Gateway {
                 tracing::warn!(server = %member.server.name(), %error, "what the server lists is not remembered");
             }
             member.listing.store(Some(Arc::new(listing)));
+            // What is listed is called at the server that listed it.
+            self.fleet.take_over(member);
             // Published before anybody is told that the server has settled.
             self.publish_for(&member.take_told());
         }

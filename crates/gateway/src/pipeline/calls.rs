@@ -104,7 +104,7 @@ fn relay(
         let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
         own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
     } else {
-        routed.member.server.clone()
+        routed.member.answering()
     };
     let way = Way {
         server,
@@ -122,7 +122,7 @@ fn asked(message: &Message) -> Result<Asked, ErrorReply> {
 }
 
 fn is_legacy(member: &Member) -> bool {
-    member.server.status().greeting.is_some_and(|greeting| greeting.era == Era::Legacy)
+    member.answering().status().greeting.is_some_and(|greeting| greeting.era == Era::Legacy)
 }
 
 /// The server that can have tasks, where there is just one.

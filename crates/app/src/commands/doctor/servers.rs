@@ -25,6 +25,17 @@ pub(super) async fn check(loaded: &Loaded, running: Option<Value>) -> Result<Vec
         let what = format!("the last reload changed nothing: {problem}");
         findings.push(Finding::problem("gateway", what, "put the file right; it is read again by itself"));
     }
+    let waiting: Vec<&str> = status
+        .get("needs_restart")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if !waiting.is_empty() {
+        let what = format!("settings that have changed since it started: {}", waiting.join(", "));
+        findings.push(Finding::warning("gateway", what, "restart it to put them into effect"));
+    }
     Ok(findings)
 }
 

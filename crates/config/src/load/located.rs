@@ -1,0 +1,57 @@
+//! Relative paths mean the folder of the file they stand in, wherever the gateway is started from.
+
+use std::path::PathBuf;
+
+use crate::format::workspace_of;
+use crate::node::{Node, Origin, Value};
+use crate::reference::{Resolver, folder_of};
+
+/// Settings that are paths. Those inside of lists are found in every item.
+const SETTINGS: [&[&str]; 9] = [
+    &["state_dir"],
+    &["listen", "tls", "cert_file"],
+    &["listen", "tls", "key_file"],
+    &["listen", "tls", "client_ca_file"],
+    &["skills", "dir"],
+    &["callers", "keys_file"],
+    &["callers", "jwt", "jwks_file"],
+    &["ledger", "dir"],
+    &["admin", "token_file"],
+];
+/// The same in the record of a server.
+const OF_SERVERS: [&[&str]; 2] = [&["cwd"], &["env_file"]];
+
+/// Puts the folder of its file before every relative path of the settings.
+pub(super) fn settings(resolver: &Resolver<'_>, tree: &mut Node) {
+    SETTINGS.iter().for_each(|keys| locate(resolver, tree, keys, &folder_of));
+}
+
+/// The same for the record of a server. Other programs mean the folder of the project, which may be one further up.
+pub(super) fn record(resolver: &Resolver<'_>, record: &mut Node, foreign: bool) {
+    let of_project = |origin: &Origin| match origin {
+        Origin::File { file, .. } => workspace_of(file).to_path_buf(),
+        _ => PathBuf::new(),
+    };
+    for keys in OF_SERVERS {
+        locate(resolver, record, keys, if foreign { &of_project } else { &folder_of });
+    }
+}
+
+fn locate(resolver: &Resolver<'_>, node: &mut Node, keys: &[&str], folder: &dyn Fn(&Origin) -> PathBuf) {
+    if let Value::Sequence(items) = &mut node.value {
+        return items.iter_mut().for_each(|item| locate(resolver, item, keys, folder));
+    }
+    match (keys, &mut node.value) {
+        ([], Value::Text(path)) if !path.is_empty() => {
+            let located = resolver.located(path, &folder(&node.origin));
+            // Without a `.` in the middle, for people.
+            *path = located.components().collect::<PathBuf>().to_string_lossy().into_owned();
+        }
+        ([key, rest @ ..], _) => {
+            if let Some(inner) = node.get_mut(key) {
+                locate(resolver, inner, rest, folder);
+            }
+        }
+        _ => {}
+    }
+}
