@@ -1,0 +1,37 @@
+"""Puts the parts of a worker together, and keeps watch over them until the end."""
+
+from __future__ import annotations
+
+from toolgate.loading import Loaded
+from toolgate.worker import lifetime, log
+from toolgate.worker.crew import Crew
+from toolgate.worker.server import Server
+from toolgate.worker.streams import Output, Pipes
+
+
+def serve(loaded: Loaded, pipes: Pipes, *, threads: int, grace: float, development: bool) -> None:
+    """Serve until the pipe is closed or the process is told to end; then give the calls under way `grace` seconds."""
+    output = Output(pipes.outgoing)
+    server = Server(loaded.registry, loaded.problems, output, development=development)
+    crew = Crew(pipes.incoming, server, threads)
+    server.wake = crew.wake
+    told_to_end = False
+
+    def stop() -> None:
+        nonlocal told_to_end
+        told_to_end = True
+        crew.wake()
+
+    lifetime.on_request(stop)
+    lifetime.die_with_parent(stop)
+    log.line("info", f"serving {len(loaded.registry)} tools")
+    crew.start()
+    while not (crew.ended or told_to_end or output.is_broken):
+        crew.supervise(server.questions.expire())
+    server.stop()
+    # Handlers that are still at work may need a thread to lead, if only to have a cancellation read.
+    patience = grace
+    while patience > 0 and not server.drained.wait(0.01):
+        crew.supervise(0.0)
+        patience -= 0.015
+    server.abandon_all()
