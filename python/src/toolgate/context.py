@@ -125,6 +125,7 @@ class Context:
 
         Raises:
             ElicitationUnavailableError: The client cannot ask its user, or the answer took too long.
+
         """
         return _answer(await _awaited(self._ask(message, form)), form)
 
@@ -138,14 +139,14 @@ class Context:
         return Answer(_action(reply))
 
     def _ask(self, message: str, form: type[BaseModel]) -> Future[dict[str, Any]]:
-        from toolgate.schema import question_schema  # noqa: PLC0415 — it imports this module
+        from toolgate.schema import question_schema  # it imports this module
 
         params = {"mode": "form", "message": message, "requestedSchema": question_schema(form)}
         return self._link.ask(params, "form")
 
 
 async def _awaited(reply: Future[dict[str, Any]]) -> dict[str, Any]:
-    import asyncio  # noqa: PLC0415 — slow to import, and there already where this runs
+    import asyncio  # slow to import, and there already where this runs
 
     return await asyncio.wrap_future(reply)
 

@@ -87,6 +87,7 @@ def handler(function: F | None = None, /, **said: Any) -> F | Callable[[F], F]:
             open_world: It reaches out to things beyond this system.
             session: Makes what a parameter named `session` gets: a value, or a context manager that is entered around
                 the call.
+
     """
     declaration = Declaration(**said)
 

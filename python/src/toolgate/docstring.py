@@ -15,7 +15,9 @@ _GOOGLE_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params|Keyword Args|K
 _GOOGLE_ENTRY = re.compile(r"^\*{0,2}(?P<name>\w+)\s*(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*:\s?(?P<text>.*)$")
 _NUMPY_SECTIONS = {"Parameters", "Other Parameters"}
 _NUMPY_ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
-_REST_ENTRY = re.compile(r"^:(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(?P<name>\w+)\s*:\s?(?P<text>.*)$")
+_REST_ENTRY = re.compile(
+    r"^:(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(?P<name>\w+)\s*:\s?(?P<text>.*)$"
+)
 _REST_FIELD = re.compile(r"^:\w+[^:]*:")
 
 

@@ -80,14 +80,14 @@ class _Loader:
             module = importing()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 — a module may even call sys.exit
+        except BaseException as error:
             self.problems.append(Problem(source, describe_import_error(error)))
             return
         self.modules += 1
         registered = take_registered()
         try:
             self._collect(source, module, registered)
-        except Exception as error:  # noqa: BLE001 — an object may do anything when it is looked at
+        except Exception as error:
             self.problems.append(Problem(source, f"cannot be searched for handlers: {type(error).__name__}: {error}"))
 
     def _collect(self, source: str, module: types.ModuleType, registered: list[object]) -> None:
@@ -104,8 +104,11 @@ class _Loader:
 
     def _add(self, source: str, function: Callable[..., Any], declaration: Declaration) -> None:
         # A handler that a second module imports is still one handler.
-        identity = (getattr(function, "__self__", None).__class__, id(getattr(function, "__self__", None)),
-                    getattr(function, "__func__", function))
+        identity = (
+            getattr(function, "__self__", None).__class__,
+            id(getattr(function, "__self__", None)),
+            getattr(function, "__func__", function),
+        )
         if identity in self._known:
             return
         self._known.add(identity)

@@ -31,6 +31,7 @@ class Registry:
 
         Raises:
             HandlerError: Another one has its name.
+
         """
         other = self._tools.get(tool.name)
         if other is not None:

@@ -29,6 +29,7 @@ def write(value: Any, output: Output | None) -> Written:
 
     Raises:
         ToolError: It has no JSON form, or not the one that was declared.
+
     """
     if output is not None:
         try:

@@ -11,7 +11,7 @@ be called `json`, `copy` or `_id`, which a field may not.
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
@@ -52,6 +52,7 @@ class Arguments:
 
         Raises:
             ValidationError: It does not fit the schema.
+
         """
         try:
             model = self._validate_json(to_json(arguments), strict=True)
@@ -85,6 +86,7 @@ class Output:
 
         Raises:
             ValueError: It is not of the declared type.
+
         """
         try:
             return self._to_json(value, by_alias=True, warnings="error")
@@ -95,7 +97,7 @@ class Output:
 
 def output_of(returns: Any) -> Output | None:
     """Prepare the results of a handler; nothing where its type says nothing that a schema could."""
-    if returns in (REQUIRED, Any, None, type(None), object):
+    if returns in (REQUIRED, Any, None, type(None), object) or {Any, object} & set(get_args(returns)):
         return None
     if any(part in (*CONTENT_TYPES, Result, bytes) for part in types_within(returns)):
         return None
@@ -119,7 +121,7 @@ class _Untitled(GenerateJsonSchema):
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 — pydantic declares it so
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 — pydantic calls it so
         return False
 
     def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
@@ -137,7 +139,7 @@ def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     said: dict[str, Any] = {"alias": parameter.name, "validation_alias": parameter.name}
     if given is None and description:
         said["description"] = description
-    annotation = Annotated[parameter.annotation, Field(**said)]
+    annotation: Any = Annotated[parameter.annotation, Field(**said)]  # type: ignore[name-defined]
     return (annotation, ... if parameter.is_required else parameter.default)
 
 
@@ -146,7 +148,7 @@ def _culprit(parameters: tuple[Parameter, ...], error: Exception) -> HandlerErro
     for parameter in parameters:
         try:
             TypeAdapter(parameter.annotation).json_schema()
-        except Exception as cause:  # noqa: BLE001, PERF203
+        except Exception as cause:
             return HandlerError(
                 f"parameter '{parameter.name}' of type {_shown(parameter.annotation)} has no JSON schema: {_reason(cause)}"
             )
@@ -190,5 +192,3 @@ def _shown(annotation: Any) -> str:
 
 def _reason(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
-
-

@@ -80,6 +80,7 @@ def read(function: Callable[..., Any], name: str) -> Signature:
 
     Raises:
         HandlerError: It cannot be served; the message names the parameter.
+
     """
 
     def refuse(what: str) -> HandlerError:
@@ -121,16 +122,12 @@ def types_within(annotation: Any) -> typing.Iterator[Any]:
 
 def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
     # `x: int = None` means that None is allowed, as type checkers read it for years.
-    if parameter.default is None and type(None) not in types_within(annotation) and annotation is not Any:
+    if parameter.default is None and not _is_nullable(annotation):
         annotation = typing.Optional[annotation]  # noqa: UP045 — Annotated and strings have no `|` in Python 3.10
-    return Parameter(
-        parameter.name, annotation, parameter.default, parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    )
+    return Parameter(parameter.name, annotation, parameter.default, parameter.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
-def _resolved(
-    function: Callable[..., Any], name: str, annotation: Any, refuse: Callable[[str], HandlerError]
-) -> Any:
+def _resolved(function: Callable[..., Any], name: str, annotation: Any, refuse: Callable[[str], HandlerError]) -> Any:
     """Turn an annotation that is written as text into the type. One by one, so that the message can name the culprit."""
     if annotation is inspect.Parameter.empty:
         return annotation
@@ -157,6 +154,13 @@ def _names_around(function: Callable[..., Any]) -> dict[str, Any]:
         except ValueError:
             continue
     return visible
+
+
+def _is_nullable(annotation: Any) -> bool:
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _is_nullable(typing.get_args(annotation)[0])
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    return annotation in (None, type(None), Any) or (is_union and type(None) in typing.get_args(annotation))
 
 
 def _is_context(annotation: Any) -> bool:

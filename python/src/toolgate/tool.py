@@ -52,6 +52,7 @@ class Tool:
 
         Raises:
             ValidationError: The arguments do not fit the schema.
+
         """
         positional, keywords = self.arguments.validate(arguments)
         for slot in self._slots:

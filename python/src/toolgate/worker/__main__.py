@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from toolgate.worker import log
 from toolgate.worker.streams import Pipes
@@ -20,23 +21,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     # Before anything of the user's runs: importing a module may print as well.
     pipes = Pipes.taken_over()
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
 
-    from toolgate.loading import load  # noqa: PLC0415 — after the pipes are safe
-    from toolgate.worker.lifetime import end_now  # noqa: PLC0415
+    from toolgate.loading import load  # after the pipes are safe
+    from toolgate.worker.lifetime import end_now
 
     loaded = load(options.sources)
     for problem in loaded.problems:
         log.line("error", str(problem))
     if loaded.problems and (options.strict or not loaded.modules or not len(loaded.registry)):
-        log.line("error", "refused to start: " + ("--strict, and" if options.strict else "no handler is left;") + " see above")
+        log.line(
+            "error",
+            "refused to start: " + ("--strict, and" if options.strict else "no handler is left;") + " see above",
+        )
         end_now(NOTHING_TO_SERVE)
     if options.check:
         for tool in loaded.registry:
             log.line("info", f"tool '{tool.name}' ({tool.place})")
         end_now(0)
 
-    from toolgate.worker.serving import serve  # noqa: PLC0415
+    from toolgate.worker.serving import serve
 
     # What is loaded by now stays, so the collector need not look at it again and again.
     gc.collect()

@@ -39,7 +39,14 @@ class Call:
     )  # fmt: skip
 
     def __init__(
-        self, server: Server, request_id: Any, tool: Tool, arguments: dict[str, Any], meta: Mapping[str, Any], *, modern: bool
+        self,
+        server: Server,
+        request_id: Any,
+        tool: Tool,
+        arguments: dict[str, Any],
+        meta: Mapping[str, Any],
+        *,
+        modern: bool,
     ) -> None:
         self.server = server
         self.request_id = request_id
@@ -75,7 +82,7 @@ class Call:
             return
         try:
             self._complete(self.tool.write_result(self.tool.call(self._positional, self._keywords)))
-        except BaseException as error:  # noqa: BLE001 — whatever a handler raises ends its call and nothing else
+        except BaseException as error:
             self._fail(error)
 
     async def run_async(self) -> None:
@@ -84,7 +91,7 @@ class Call:
             return
         try:
             self._complete(self.tool.write_result(await self.tool.call_async(self._positional, self._keywords)))
-        except BaseException as error:  # noqa: BLE001 — as above
+        except BaseException as error:
             self._fail(error)
 
     def cancel(self) -> None:

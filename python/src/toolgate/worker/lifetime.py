@@ -25,7 +25,7 @@ def die_with_parent(stop: Callable[[], None]) -> None:
     """
     if sys.platform != "linux":
         return
-    import ctypes  # noqa: PLC0415 — only here, and not quick to import
+    import ctypes  # only here, and not quick to import
 
     parent = os.getppid()
 

@@ -49,21 +49,21 @@ class Loop:
             self._loop.call_soon_threadsafe(task.cancel)
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        import asyncio  # noqa: PLC0415 — see above
+        import asyncio  # see above
 
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._run, name="toolgate-async", daemon=True).start()
         return self._loop
 
     def _run(self) -> None:
-        import asyncio  # noqa: PLC0415 — see above
+        import asyncio  # see above
 
         if self._loop is not None:
             asyncio.set_event_loop(self._loop)
             self._loop.run_forever()
 
     def _begin(self) -> None:
-        import asyncio  # noqa: PLC0415 — see above
+        import asyncio  # see above
 
         while self._arrived:
             call = self._arrived.popleft()

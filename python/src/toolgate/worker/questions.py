@@ -140,9 +140,7 @@ class Questions:
             return
         state = f"{os.getpid()}.{os.urandom(16).hex()}"
         self._parked[state] = (call, time.monotonic() + PATIENCE)
-        requests = {
-            key: {"method": "elicitation/create", "params": params} for key, (params, _) in call.questions.items()
-        }
+        requests = {key: {"method": "elicitation/create", "params": params} for key, (params, _) in call.questions.items()}
         request_id = call.park()
         self._server.calls.pop(request_id, None)
         self._server.output.send(messages.input_required(request_id, requests, state))

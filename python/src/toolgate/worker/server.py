@@ -154,9 +154,7 @@ class Server:
         self, request_id: Any, params: dict[str, Any], arguments: dict[str, Any], meta: Mapping[str, Any]
     ) -> bytes | None:
         state = str(params["requestState"])
-        reason = self.questions.resume(
-            state, params.get("name"), arguments, params.get("inputResponses"), request_id, meta
-        )
+        reason = self.questions.resume(state, params.get("name"), arguments, params.get("inputResponses"), request_id, meta)
         return None if reason is None else messages.error(request_id, INVALID_PARAMS, reason)
 
     def _era(self, request_id: Any, meta: Any) -> tuple[bytes | None, bool]:
@@ -192,7 +190,7 @@ class Server:
         members = {"protocolVersion": self.peer.version, "serverInfo": messages.SERVER_INFO, **self._about()}
         return messages.result(request_id, to_json(members)[1:-1], self._meta(), modern=False)
 
-    def _discover(self, request_id: Any, _params: dict[str, Any], modern: bool) -> bytes:  # noqa: FBT001
+    def _discover(self, request_id: Any, _params: dict[str, Any], modern: bool) -> bytes:
         members = {"supportedVersions": [messages.MODERN], **self._about()}
         return messages.result(request_id, to_json(members)[1:-1], self._meta(), modern=modern, cacheable=True)
 
@@ -203,13 +201,13 @@ class Server:
         """List what could not be loaded, so that whoever started us need not search the log for it."""
         return b'"io.toolgate/problems":' + to_json(self._problems) if self._problems else b""
 
-    def _list(self, request_id: Any, params: dict[str, Any], modern: bool) -> bytes:  # noqa: FBT001
+    def _list(self, request_id: Any, params: dict[str, Any], modern: bool) -> bytes:
         page = self.registry.page(params.get("cursor"))
         if page is None:
             return messages.error(request_id, INVALID_PARAMS, "unknown cursor; list again from the beginning")
         return messages.result(request_id, page, b"", modern=modern, cacheable=True)
 
-    def _set_level(self, request_id: Any, params: dict[str, Any], modern: bool) -> bytes:  # noqa: FBT001
+    def _set_level(self, request_id: Any, params: dict[str, Any], modern: bool) -> bytes:
         self.peer.log_level = params.get("level")
         return messages.result(request_id, b"", b"", modern=modern)
 
