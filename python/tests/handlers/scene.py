@@ -66,8 +66,9 @@ def open_gate(name: str) -> None:
 
 
 @handler
-async def wait_forever() -> str:
+async def wait_forever(ctx: Context) -> str:
     """Wait until it is cancelled."""
+    ctx.progress(0, message="begun")
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
