@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from worker_process import Worker  # noqa: E402
+from worker_process import Worker
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import datetime
 import threading
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, Field
@@ -106,9 +106,9 @@ class Order(BaseModel):
 
 
 def many(
-    a: int, b: Annotated[str, Field(description="From the type.", min_length=1)], /, ctx: Context, c: Optional[int] = None,
+    a: int, b: Annotated[str, Field(description="From the type.", min_length=1)], /, ctx: Context, c: int | None = None,
     session: object = "none", *, d: Annotated[float, Field(gt=0)] = 1.5, json: Order, other: Context | None = None,
-    _id: int = Field(4, ge=2), e: int = None,  # type: ignore[assignment]
+    _id: int = Field(4, ge=2), e: int = None,  # type: ignore[assignment] # noqa: RUF013
 ) -> Order:  # fmt: skip
     """Do much.
 

@@ -56,7 +56,7 @@ class Pair(NamedTuple):
 class Node(BaseModel):
     name: str
     when: datetime.date
-    child: Optional[Node] = None
+    child: Node | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +112,7 @@ def composed(inner: st.SearchStrategy[Kind]) -> st.SearchStrategy[Kind]:
         ),
         st.tuples(inner, inner).map(
             lambda both: Kind(
-                tuple[both[0].annotation, both[1].annotation],  # type: ignore[name-defined]
+                tuple[both[0].annotation, both[1].annotation],  # type: ignore[misc]
                 st.tuples(both[0].values, both[1].values).map(list),
                 "array",
             )
@@ -139,7 +139,9 @@ def functions(draw: st.DrawFn) -> Generated:
     """Make a function with generated parameters, which returns what it was called with."""
     import keyword
 
-    names = draw(st.lists(NAMES.filter(lambda name: not keyword.iskeyword(name) and name != "session"), unique=True, max_size=4))
+    names = draw(
+        st.lists(NAMES.filter(lambda name: not keyword.iskeyword(name) and name != "session"), unique=True, max_size=4)
+    )
     kinds = {name: draw(KINDS) for name in names}
     required = set(draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
     ordered = sorted(names, key=lambda name: name not in required)

@@ -79,9 +79,7 @@ def test_it_dies_with_its_parent() -> None:
         f"child = subprocess.Popen([sys.executable, '-m', 'toolgate.worker', {SCENE!r}], pass_fds=[{held}], stdout=2); "
         "import time; time.sleep(60)"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", start], stdin=requests, stderr=subprocess.PIPE, pass_fds=[held], cwd=HERE
-    )
+    parent = subprocess.Popen([sys.executable, "-c", start], stdin=requests, stderr=subprocess.PIPE, pass_fds=[held], cwd=HERE)
     os.close(requests)
     os.close(held)
     assert parent.stderr is not None

@@ -26,7 +26,7 @@ class Worker:
     """Starts with the first message; ends with the `with` block, which fails if it does not end by itself."""
 
     def __init__(self, *arguments: str, era: str = "modern", env: dict[str, str] | None = None) -> None:
-        self._errors: IO[str] = tempfile.TemporaryFile("w+")
+        self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 — closed with the process
         self.era = era
         self.process = subprocess.Popen(
             [sys.executable, "-m", "toolgate.worker", *(arguments or (SCENE,))],
@@ -116,7 +116,7 @@ def run_to_end(arguments: Sequence[str], env: dict[str, str] | None = None) -> t
     """Run a worker that is expected to end by itself; return its exit code and its log."""
     done = subprocess.run(
         [sys.executable, "-m", "toolgate.worker", *arguments],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, env={**os.environ, **(env or {})},
+        check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, env={**os.environ, **(env or {})},
     )  # fmt: skip
     assert done.stdout == ""
     return done.returncode, done.stderr

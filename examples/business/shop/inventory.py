@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 
 from shop.database import connection
 from shop.model import Article, Count, Sku
-
 from toolgate import Context, Image, ToolError, handler
 
 
@@ -27,6 +26,7 @@ class Inventory:
         Args:
             category: Only those of this category.
             below_reorder_level: Only those that should be bought.
+
         """
         with connection() as session:
             rows = session.execute(
@@ -50,6 +50,7 @@ class Inventory:
 
         Args:
             deliveries: How many of each article came.
+
         """
         with connection() as session:
             for sku, quantity in deliveries.items():

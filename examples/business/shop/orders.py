@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
+
 from shop.database import connection
 from shop.model import Address, Order, OrderLine, Quote, Status
-
 from toolgate import Context, ToolError, handler
 
 
@@ -35,6 +35,7 @@ def place_order(
         customer: The customer's name.
         lines: What is ordered.
         note: Anything the packers should know.
+
     """
     placed = session.execute(
         "INSERT INTO orders (customer, status, placed_on, note) VALUES (?, ?, ?, ?)",
@@ -86,6 +87,7 @@ def find_orders(
         Which come first.
     limit : int
         How many at most.
+
     """
     direction = "DESC" if sort == "newest" else "ASC"
     rows = session.execute(
@@ -137,6 +139,7 @@ async def quote_shipping(to: Address, weight_kg: Decimal, express: bool = False)
         to: Where it goes.
         weight_kg: What the parcel weighs.
         express: Only the fast ones.
+
     """
     if not 0 < weight_kg <= 30:
         raise ValueError("carriers take parcels of up to 30 kg")

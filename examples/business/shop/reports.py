@@ -7,7 +7,6 @@ from decimal import Decimal
 
 from shop.database import connection
 from shop.model import Status
-
 from toolgate import handler
 
 

@@ -139,7 +139,7 @@ def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     said: dict[str, Any] = {"alias": parameter.name, "validation_alias": parameter.name}
     if given is None and description:
         said["description"] = description
-    annotation: Any = Annotated[parameter.annotation, Field(**said)]  # type: ignore[name-defined]
+    annotation: Any = Annotated[parameter.annotation, Field(**said)]
     return (annotation, ... if parameter.is_required else parameter.default)
 
 
