@@ -7,13 +7,15 @@ A parameter annotated with `Context` gets one; callers never see that parameter.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from toolgate.errors import CallCancelledError, ToolError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How severe a log message is, as in syslog."""

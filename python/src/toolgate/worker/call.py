@@ -8,7 +8,6 @@ request that could be answered, so an outcome that arrives then is kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
@@ -21,6 +20,7 @@ from toolgate.worker import log, messages
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
     from toolgate.worker.server import Server
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolgate.errors import ElicitationUnavailableError
 from toolgate.worker import messages
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from toolgate.worker.call import Call
     from toolgate.worker.server import Server
 
@@ -30,7 +31,7 @@ MOST_OPEN = 1000
 PATIENCE = 600.0
 """How many seconds a user has to answer."""
 
-Reply = Future[dict[str, Any]]
+Reply: TypeAlias = "Future[dict[str, Any]]"
 
 
 class Questions:
@@ -45,6 +46,8 @@ class Questions:
 
     def ask(self, call: Call, params: dict[str, Any], mode: Literal["form", "url"]) -> Reply:
         """Put a question; what it returns is done when the user has answered."""
+        from concurrent.futures import Future  # brings logging with it, and most workers ask nothing
+
         reply: Reply = Future()
         if not _can_answer(self._server.capabilities_of(call), mode):
             reply.set_exception(ElicitationUnavailableError("the client cannot ask its user questions of this kind"))
