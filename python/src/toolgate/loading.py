@@ -13,6 +13,7 @@ import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,13 @@ class _Loader:
             if not files:
                 self.problems.append(Problem(source, "the folder has no Python files"))
             for file in files:
-                self._import(str(file), lambda file=file: _from_file(file))  # type: ignore[misc]
+                self._import(str(file), partial(_from_file, file))
         elif path.is_dir():
-            self._import(source, lambda: _from_file(path / "__init__.py", package=path))
+            self._import(source, partial(_from_file, path / "__init__.py", package=path))
         elif path.suffix == ".py" or "/" in source:
-            self._import(source, lambda: _from_file(path))
+            self._import(source, partial(_from_file, path))
         else:
-            self._import(source, lambda: importlib.import_module(source))
+            self._import(source, partial(importlib.import_module, source))
 
     def _import(self, source: str, importing: Callable[[], types.ModuleType]) -> None:
         try:

@@ -15,10 +15,11 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from threading import Condition, Event, Lock, Thread
+from threading import Condition, Lock, Thread
 from typing import Final
 
 from toolgate.worker import log, messages
+from toolgate.worker.bell import Bell
 from toolgate.worker.call import Call
 from toolgate.worker.server import Server
 
@@ -40,7 +41,6 @@ class Crew:
         self._lock = Lock()
         self._standing_by = Condition(self._lock)
         self._idle = 0
-        self._threads = 0
         self._busy = 0
         self._lead_is_free = False
         self._leader = 0
@@ -51,7 +51,9 @@ class Crew:
         self._queue: deque[Call] = deque()
         self._lines: deque[bytes] = deque()
         self._partial = bytearray()
-        self._active = Event()
+        self._bell = Bell()
+        self._is_watched = False
+        """Whether the supervisor looks after every tick, and need not be woken."""
         self.ended = False
         """Whether the other side has closed the pipe."""
 
@@ -61,8 +63,9 @@ class Crew:
             self._pass_lead_on()
 
     def supervise(self, wait: float | None) -> None:
-        """Relieve a leader whose call takes long. Returns after a tick, or when there was nothing to do for `wait`."""
-        if not self._active.wait(wait):
+        """Relieve a leader whose call takes long. Returns after a tick, or after `wait` seconds without any calls."""
+        if not self._is_watched:
+            self._bell.wait(wait)
             return
         seen = self._inline
         time.sleep(TICK)
@@ -70,12 +73,12 @@ class Crew:
             if seen and seen == self._inline:
                 self._relieve()
             elif not self._inline:
-                # Nothing runs here. The leader says so when that changes.
-                self._active.clear()
+                # The leader rings when that changes.
+                self._is_watched = False
 
     def wake(self) -> None:
-        """Make `supervise` return soon."""
-        self._active.set()
+        """Make `supervise` return soon. Signal handlers may call it."""
+        self._bell.ring()
 
     def _relieve(self) -> None:
         self._inline = 0
@@ -87,9 +90,12 @@ class Crew:
         self._lead_is_free = True
         if self._idle:
             self._standing_by.notify()
-        else:
-            self._threads += 1
-            Thread(target=self._work, name=f"toolgate-{self._threads}", daemon=True).start()
+            return
+        try:
+            Thread(target=self._work, name=f"toolgate-{self._leader}", daemon=True).start()
+        except RuntimeError as error:
+            # The first thread to finish its call will lead.
+            log.line("error", f"cannot start a thread: {error}")
 
     def _work(self) -> None:
         """Live the life of a thread: stand by, lead, run slow calls, stand by."""
@@ -125,7 +131,7 @@ class Crew:
                 server.output.flush()
                 if not self._read():
                     self.ended = True
-                    self._active.set()
+                    self._bell.ring()
                     return False
             deadline = time.monotonic() + COMPANY
             while lines:
@@ -147,8 +153,9 @@ class Crew:
         with self._lock:
             self._counted += 1
             self._inline = self._counted
-        if not self._active.is_set():
-            self._active.set()
+        if not self._is_watched:
+            self._is_watched = True
+            self._bell.ring()
         # The answer is written with the next ones, unless somebody else leads by then.
         call.send = self._server.output.post
         call.run()

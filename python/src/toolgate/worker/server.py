@@ -71,29 +71,13 @@ class Server:
         except ValueError as error:
             self.output.post(messages.error(None, messages.PARSE_ERROR, f"not JSON: {error}"))
             return None
-        if not isinstance(message, dict):
-            what = "batches are not supported" if isinstance(message, list) else "a message is an object"
-            self.output.post(messages.error(None, INVALID_REQUEST, what))
+        try:
+            return self._dispatched(message)
+        except Exception as error:
+            log.line("error", f"a message could not be dealt with: {log.traceback_of(error)}")
+            request_id = message.get("id") if isinstance(message, dict) else None
+            self.output.post(messages.error(request_id, messages.INTERNAL_ERROR, "internal error"))
             return None
-        method, request_id = message.get("method"), message.get("id")
-        params = message.get("params", {})
-        if not isinstance(method, str):
-            self._without_method(message, request_id)
-            return None
-        if message.get("jsonrpc") != "2.0" or not isinstance(params, dict):
-            what = "'jsonrpc' must be \"2.0\"" if isinstance(params, dict) else "'params' must be an object"
-            self.output.post(messages.error(request_id, INVALID_REQUEST, what))
-            return None
-        if request_id is None:
-            self._notified(method, params)
-            return None
-        if not isinstance(request_id, (int, str, float)) or isinstance(request_id, bool):
-            self.output.post(messages.error(None, INVALID_REQUEST, "'id' must be a number or a text"))
-            return None
-        if method == "tools/call":
-            return self._call(request_id, params)
-        self.output.post(self._requested(request_id, method, params))
-        return None
 
     def finished(self, call: Call) -> None:
         """Forget a call that is over."""
@@ -118,6 +102,31 @@ class Server:
     def capabilities_of(self, call: Call) -> Any:
         """Return what the client behind a call can do."""
         return call.meta.get(messages.META_CAPABILITIES) if call.modern else self.peer.capabilities
+
+    def _dispatched(self, message: Any) -> Call | None:
+        if not isinstance(message, dict):
+            what = "batches are not supported" if isinstance(message, list) else "a message is an object"
+            self.output.post(messages.error(None, INVALID_REQUEST, what))
+            return None
+        method, request_id = message.get("method"), message.get("id")
+        params = message.get("params", {})
+        if not isinstance(method, str):
+            self._without_method(message, request_id)
+            return None
+        if message.get("jsonrpc") != "2.0" or not isinstance(params, dict):
+            what = "'jsonrpc' must be \"2.0\"" if isinstance(params, dict) else "'params' must be an object"
+            self.output.post(messages.error(request_id, INVALID_REQUEST, what))
+            return None
+        if request_id is None:
+            self._notified(method, params)
+            return None
+        if not isinstance(request_id, (int, str, float)) or isinstance(request_id, bool):
+            self.output.post(messages.error(None, INVALID_REQUEST, "'id' must be a number or a text"))
+            return None
+        if method == "tools/call":
+            return self._call(request_id, params)
+        self.output.post(self._requested(request_id, method, params))
+        return None
 
     def _call(self, request_id: Any, params: dict[str, Any]) -> Call | None:
         meta = params.get("_meta") or {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from toolgate.loading import Loaded
 from toolgate.worker import lifetime, log
 from toolgate.worker.crew import Crew
@@ -30,8 +32,7 @@ def serve(loaded: Loaded, pipes: Pipes, *, threads: int, grace: float, developme
         crew.supervise(server.questions.expire())
     server.stop()
     # Handlers that are still at work may need a thread to lead, if only to have a cancellation read.
-    patience = grace
-    while patience > 0 and not server.drained.wait(0.01):
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline and not server.drained.wait(0.01):
         crew.supervise(0.0)
-        patience -= 0.015
     server.abandon_all()
