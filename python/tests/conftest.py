@@ -1,14 +1,15 @@
+"""What several test files share."""
+
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
+from hypothesis import settings
 from worker_process import Worker
+
+settings.register_profile("leaves nothing behind", database=None)
+settings.load_profile("leaves nothing behind")
 
 
 @pytest.fixture(scope="module")

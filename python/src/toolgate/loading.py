@@ -105,11 +105,7 @@ class _Loader:
 
     def _add(self, source: str, function: Callable[..., Any], declaration: Declaration) -> None:
         # A handler that a second module imports is still one handler.
-        identity = (
-            getattr(function, "__self__", None).__class__,
-            id(getattr(function, "__self__", None)),
-            getattr(function, "__func__", function),
-        )
+        identity = (id(getattr(function, "__self__", None)), getattr(function, "__func__", function))
         if identity in self._known:
             return
         self._known.add(identity)
