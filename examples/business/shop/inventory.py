@@ -38,7 +38,7 @@ class Inventory:
                 sku=row["sku"],
                 name=row["name"],
                 category=row["category"],
-                price=Decimal(row["price_cents"]) / 100,
+                price=Decimal(row["price_cents"]).scaleb(-2),
                 stock=row["stock"],
             )
             for row in rows

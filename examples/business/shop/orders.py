@@ -167,6 +167,6 @@ def _order(session: sqlite3.Connection, order_id: int) -> Order:
         status=Status(row["status"]),
         placed_on=date.fromisoformat(row["placed_on"]),
         lines=[OrderLine(sku=line["sku"], quantity=line["quantity"]) for line in lines],
-        total=Decimal(sum(line["quantity"] * line["price_cents"] for line in lines)) / 100,
+        total=Decimal(sum(line["quantity"] * line["price_cents"] for line in lines)).scaleb(-2),
         note=row["note"],
     )

@@ -22,4 +22,4 @@ def revenue(first: date, last: date, /, *, statuses: set[Status] = {Status.PAID,
             f"WHERE placed_on BETWEEN ? AND ? AND status IN ({','.join('?' * len(wanted))})",
             (first.isoformat(), last.isoformat(), *wanted),
         ).fetchone()
-    return Decimal(row["cents"]) / 100
+    return Decimal(row["cents"]).scaleb(-2)

@@ -36,7 +36,7 @@ def write(value: Any, output: Output | None) -> Written:
             written = output.write(value)
         except ValueError as error:
             raise ToolError(f"the handler returned a {type(value).__name__}, which is not what it declares") from error
-        return _value(value, written, wrapped=output.is_wrapped), b""
+        return _value(written, wrapped=output.is_wrapped), b""
     if value is None:
         return b'"content":[]', b""
     if isinstance(value, Result):
@@ -45,7 +45,7 @@ def write(value: Any, output: Output | None) -> Written:
         parts = value if isinstance(value, (list, tuple)) else [value]
         return b'"content":' + to_json([_block(part) for part in parts]), b""
     written = _json(value)
-    return _value(value, written, wrapped=not written.startswith(b"{")), b""
+    return _value(written, wrapped=not written.startswith(b"{")), b""
 
 
 def write_failure(error: BaseException, traceback: str | None) -> Written:
@@ -65,9 +65,9 @@ def write_failure(error: BaseException, traceback: str | None) -> Written:
     return b'"content":' + content + b',"isError":true', b'"io.toolgate/error":' + to_json(about, fallback=str)
 
 
-def _value(value: Any, written: bytes, *, wrapped: bool) -> bytes:
-    # Text is shown as it is, everything else as its JSON.
-    text = written if type(value) is str else to_json(written.decode())
+def _value(written: bytes, *, wrapped: bool) -> bytes:
+    # What is a JSON text, dates and amounts included, is shown without quotes; everything else as its JSON.
+    text = written if written.startswith(b'"') else to_json(written.decode())
     structured = b'{"result":' + written + b"}" if wrapped else written
     return b'"content":[{"type":"text","text":' + text + b'}],"structuredContent":' + structured
 

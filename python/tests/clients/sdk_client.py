@@ -61,7 +61,7 @@ async def main() -> None:
         assert len(tools) == 12, [tool.name for tool in tools]
         lines = [{"sku": "MUG-01", "quantity": 2}]
         order = structured(await client.call_tool("place_order", {"customer": "Ada", "lines": lines}))
-        assert (order["status"], order["total"]) == ("open", "19")
+        assert (order["status"], order["total"]) == ("open", "19.00")
         found = structured(await client.call_tool("find_orders", {"customer": "Ada", "status": "open"}))
         assert order in found["result"]
         counts = [["MUG-02", 5], ["PEN-10", 70]]

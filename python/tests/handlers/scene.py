@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -221,3 +222,9 @@ class Counter:
 
 
 counter = Counter()
+
+
+@handler
+def tomorrow(day: date) -> date:
+    """Tell the next day."""
+    return day + timedelta(days=1)
