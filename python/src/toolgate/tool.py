@@ -19,6 +19,39 @@ _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 _SKILL = re.compile(r"[^\s/]+(/[^\s/]+)+")
 
 
+class Pace:
+    """Guesses whether the next call of a plain handler will take long.
+
+    A slow call may have been bad luck, on a busy machine. So after one, only a few calls are expected to be slow, and then
+    the handler gets another chance; if it is slow again, it gets the next one later.
+    """
+
+    __slots__ = ("_doubt", "_expected")
+
+    FIRST_DOUBT = 4
+    MOST_DOUBT = 256
+
+    def __init__(self) -> None:
+        self._doubt = self.FIRST_DOUBT
+        self._expected = 0
+
+    def is_slow(self) -> bool:
+        """Guess. Each answer counts as a call."""
+        if self._expected == 0:
+            return False
+        self._expected -= 1
+        return True
+
+    def was_slow(self) -> None:
+        """Take note of a call that took long although it was not expected to."""
+        self._expected = self._doubt
+        self._doubt = min(self._doubt * 2, self.MOST_DOUBT)
+
+    def was_fast(self) -> None:
+        """Take note of a call that did not."""
+        self._doubt = self.FIRST_DOUBT
+
+
 class Tool:
     """One handler, ready to be listed and called."""
 
@@ -44,8 +77,8 @@ class Tool:
         self.needs_context = any(not slot.is_session for slot in self._slots)
         takes_session = any(slot.is_session for slot in self._slots)
         self._session = declaration.session if takes_session else None
-        self.is_slow = False
-        """Whether it took long the last time; the threads that run plain handlers use it to guess."""
+        self.pace = Pace()
+        """What the threads that run plain handlers remember of it."""
 
     def prepare(self, arguments: dict[str, Any], context: Context | None) -> tuple[list[Any], dict[str, Any]]:
         """Validate arguments, and add the context where the handler takes one.

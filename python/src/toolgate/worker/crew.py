@@ -4,7 +4,7 @@ A plain handler may take a microsecond or a minute, and nobody knows before. Han
 cost more than most handlers do; running it where it was read would let a slow one block all others. So one thread of the
 crew *leads*: it reads, and runs what it has read itself. If a call takes longer than a tick, the supervisor lets another
 thread lead, which goes on with the very next request; the first one finishes its call and stands by. A handler that was
-slow the last time gives the lead away before it begins.
+slow lately gives the lead away before it begins.
 
 The number of threads is bounded. When all others are busy, the leader does not run calls any more but lets them queue:
 it can always read a cancellation.
@@ -148,7 +148,7 @@ class Crew:
         tool = call.tool
         if self._busy >= self._size or self._queue:
             return self._let_queue(call)
-        if tool.is_slow:
+        if tool.pace.is_slow():
             return self._run_aside(call)
         with self._lock:
             self._counted += 1
@@ -163,8 +163,10 @@ class Crew:
             keeps_lead = self._leader == lead
             if keeps_lead:
                 self._inline = 0
-        if not keeps_lead:
-            tool.is_slow = True
+        if keeps_lead:
+            tool.pace.was_fast()
+        else:
+            tool.pace.was_slow()
             self._server.output.flush()
         return keeps_lead
 
@@ -174,10 +176,7 @@ class Crew:
         self._server.output.flush()
         with self._lock:
             self._relieve()
-        begun = time.monotonic()
         call.run()
-        if time.monotonic() - begun < TICK / 4:
-            call.tool.is_slow = False
         return False
 
     def _let_queue(self, call: Call) -> bool:
