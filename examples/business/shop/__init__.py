@@ -1,0 +1,1 @@
+"""Orders and inventory of a small shop, on SQLite."""

@@ -1,0 +1,194 @@
+"""Schemas from type hints, and the validators and serialisers that belong to them.
+
+Arguments are validated *strictly but as JSON*: `"5"` is no integer, since the schema says so, yet `"2026-07-28"` is a
+date and a list is a set, since JSON has no other way to write them. Only pydantic's JSON mode makes this distinction,
+so arguments are validated from their text.
+
+The fields of the model behind a handler are called `p0`, `p1`, …, with the true names as aliases: a parameter may well
+be called `json`, `copy` or `_id`, which a field may not.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core.core_schema import CoreSchema
+
+from toolgate.content import CONTENT_TYPES, Result
+from toolgate.errors import HandlerError
+from toolgate.signature import REQUIRED, Parameter, Signature, types_within
+
+JsonSchema = dict[str, Any]
+"""A JSON Schema document."""
+
+_BYTES_AS_BASE64 = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
+_ARGUMENTS = ConfigDict(extra="forbid", **_BYTES_AS_BASE64)
+
+
+class Arguments:
+    """The parameters that a caller fills: their schema, and their validator."""
+
+    def __init__(self, signature: Signature, descriptions: dict[str, str], name: str) -> None:
+        parameters = signature.parameters
+        fields = {f"p{index}": _field(item, descriptions.get(item.name)) for index, item in enumerate(parameters)}
+        try:
+            model: type[BaseModel] = create_model(name, __config__=_ARGUMENTS, **fields)  # type: ignore[call-overload]
+            self.schema = dict(model.model_json_schema(schema_generator=_Untitled))
+        except Exception as error:
+            raise _culprit(parameters, error) from error
+        self._validate_json = model.__pydantic_validator__.validate_json
+        self._positional = sum(1 for parameter in parameters if not parameter.keyword_only)
+        self._keywords = [parameter.name for parameter in parameters if parameter.keyword_only]
+        self._optional = set(self.schema["properties"]) - set(self.schema.get("required", ()))
+
+    def validate(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Check what a caller sent, and return it as positional and keyword arguments.
+
+        Raises:
+            ValidationError: It does not fit the schema.
+
+        """
+        try:
+            model = self._validate_json(to_json(arguments), strict=True)
+        except ValidationError:
+            # Many clients write null for what they leave out.
+            given = {key: value for key, value in arguments.items() if value is not None or key not in self._optional}
+            if len(given) == len(arguments):
+                raise
+            model = self._validate_json(to_json(given), strict=True)
+        values = list(model.__dict__.values())
+        if not self._keywords:
+            return values, {}
+        count = self._positional
+        return values[:count], dict(zip(self._keywords, values[count:], strict=True))
+
+
+class Output:
+    """The result of a handler with a declared type: its schema, and its serialiser."""
+
+    def __init__(self, returns: Any) -> None:
+        adapter = _adapter(returns)
+        schema = dict(adapter.json_schema(mode="serialization", schema_generator=_Untitled))
+        self.is_wrapped = not _is_object(schema)
+        """Whether the value is put into an object as its member `result`: clients before 2026 know no other results."""
+        self.schema = _wrapped(schema) if self.is_wrapped else {"type": "object", **schema}
+        self._adapter = adapter
+        self._to_json = adapter.serializer.to_json
+
+    def write(self, value: Any) -> bytes:
+        """Write a result as JSON, not wrapped yet.
+
+        Raises:
+            ValueError: It is not of the declared type.
+
+        """
+        try:
+            return self._to_json(value, by_alias=True, warnings="error")
+        except PydanticSerializationError:
+            # A dict where a model is declared is as good as the model.
+            return self._to_json(self._adapter.validate_python(value), by_alias=True, warnings="error")
+
+
+def output_of(returns: Any) -> Output | None:
+    """Prepare the results of a handler; nothing where its type says nothing that a schema could."""
+    if returns in (REQUIRED, Any, None, type(None), object) or {Any, object} & set(get_args(returns)):
+        return None
+    if any(part in (*CONTENT_TYPES, Result, bytes) for part in types_within(returns)):
+        return None
+    try:
+        return Output(returns)
+    except Exception as error:
+        raise HandlerError(f"the return type {_shown(returns)} has no JSON schema: {_reason(error)}") from error
+
+
+def question_schema(model: type[BaseModel]) -> JsonSchema:
+    """Write the schema of a form. Forms are flat: the specification allows only simple fields in them."""
+    schema = dict(model.model_json_schema())
+    definitions = schema.pop("$defs", {})
+    for name, field in schema.get("properties", {}).items():
+        schema["properties"][name] = _flat(field, definitions)
+    return {key: value for key, value in schema.items() if key in ("type", "properties", "required")}
+
+
+class _Untitled(GenerateJsonSchema):
+    """Leaves out the titles that pydantic makes of names: a model has to read every one of them, and learns nothing."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 — pydantic declares it so
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 — pydantic calls it so
+        return False
+
+    def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        document = super().generate(schema, mode)
+        for definition in document.get("$defs", {}).values():
+            definition.pop("title", None)
+        document.pop("title", None)
+        return document
+
+
+def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
+    given = FieldInfo.from_annotation(parameter.annotation).description
+    if given is None and isinstance(parameter.default, FieldInfo):
+        given = parameter.default.description
+    said: dict[str, Any] = {"alias": parameter.name, "validation_alias": parameter.name}
+    if given is None and description:
+        said["description"] = description
+    annotation: Any = Annotated[parameter.annotation, Field(**said)]
+    return (annotation, ... if parameter.is_required else parameter.default)
+
+
+def _culprit(parameters: tuple[Parameter, ...], error: Exception) -> HandlerError:
+    """Find out which parameter it was. Only now, since trying each one takes its time."""
+    for parameter in parameters:
+        try:
+            TypeAdapter(parameter.annotation).json_schema()
+        except Exception as cause:
+            return HandlerError(
+                f"parameter '{parameter.name}' of type {_shown(parameter.annotation)} has no JSON schema: {_reason(cause)}"
+            )
+    return HandlerError(f"the parameters have no JSON schema: {_reason(error)}")
+
+
+def _adapter(returns: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(returns, config=_BYTES_AS_BASE64)
+    except PydanticUserError as error:
+        # Models, dataclasses and TypedDicts have settings of their own.
+        if error.code != "type-adapter-config-unused":
+            raise
+        return TypeAdapter(returns)
+
+
+def _is_object(schema: JsonSchema) -> bool:
+    reference = schema.get("$ref", "")
+    if reference.startswith("#/$defs/"):
+        schema = schema.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {})
+    return schema.get("type") == "object"
+
+
+def _wrapped(schema: JsonSchema) -> JsonSchema:
+    definitions = schema.pop("$defs", None)
+    wrapper: JsonSchema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+    return wrapper if definitions is None else {**wrapper, "$defs": definitions}
+
+
+def _flat(field: JsonSchema, definitions: JsonSchema) -> JsonSchema:
+    reference = field.get("$ref", "")
+    if not reference:
+        return field
+    aside = {key: value for key, value in field.items() if key != "$ref"}
+    return {**definitions.get(reference.removeprefix("#/$defs/"), {}), **aside}
+
+
+def _shown(annotation: Any) -> str:
+    return inspect.formatannotation(annotation) if annotation is not None else "None"
+
+
+def _reason(error: Exception) -> str:
+    return str(error).split("\n", 1)[0]

@@ -1,0 +1,212 @@
+"""The threads that read requests and run plain handlers.
+
+A plain handler may take a microsecond or a minute, and nobody knows before. Handing every call to another thread would
+cost more than most handlers do; running it where it was read would let a slow one block all others. So one thread of the
+crew *leads*: it reads, and runs what it has read itself. If a call takes longer than a tick, the supervisor lets another
+thread lead, which goes on with the very next request; the first one finishes its call and stands by. A handler that was
+slow lately gives the lead away before it begins.
+
+The number of threads is bounded. When all others are busy, the leader does not run calls any more but lets them queue:
+it can always read a cancellation.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from threading import Condition, Lock, Thread
+from typing import Final
+
+from toolgate.worker import log, messages
+from toolgate.worker.bell import Bell
+from toolgate.worker.call import Call
+from toolgate.worker.server import Server
+
+CHUNK: Final = 256 * 1024
+LONGEST_LINE: Final = 64 * 1024 * 1024
+TICK: Final = 0.004
+"""How long a call may keep the leader, in seconds; up to twice that if it begins just after a tick."""
+COMPANY: Final = 0.0005
+"""How long an answer may wait for others to be written with it, in seconds."""
+
+
+class Crew:
+    """A leader, those who run slow calls, and those who stand by."""
+
+    def __init__(self, descriptor: int, server: Server, size: int) -> None:
+        self._descriptor = descriptor
+        self._server = server
+        self._size = size
+        self._lock = Lock()
+        self._standing_by = Condition(self._lock)
+        self._idle = 0
+        self._busy = 0
+        self._lead_is_free = False
+        self._leader = 0
+        """The number of the present lead. A thread whose number is another one has been relieved."""
+        self._inline = 0
+        """The number of the call that the leader runs; 0 where it runs none."""
+        self._counted = 0
+        self._queue: deque[Call] = deque()
+        self._lines: deque[bytes] = deque()
+        self._partial = bytearray()
+        self._bell = Bell()
+        self._is_watched = False
+        """Whether the supervisor looks after every tick, and need not be woken."""
+        self.ended = False
+        """Whether the other side has closed the pipe."""
+
+    def start(self) -> None:
+        """Begin to read."""
+        with self._lock:
+            self._pass_lead_on()
+
+    def supervise(self, wait: float | None) -> None:
+        """Relieve a leader whose call takes long. Returns after a tick, or after `wait` seconds without any calls."""
+        if not self._is_watched:
+            self._bell.wait(wait)
+            return
+        seen = self._inline
+        time.sleep(TICK)
+        with self._lock:
+            if seen and seen == self._inline:
+                self._relieve()
+            elif not self._inline:
+                # The leader rings when that changes.
+                self._is_watched = False
+
+    def wake(self) -> None:
+        """Make `supervise` return soon. Signal handlers may call it."""
+        self._bell.ring()
+
+    def _relieve(self) -> None:
+        self._inline = 0
+        self._busy += 1
+        self._pass_lead_on()
+
+    def _pass_lead_on(self) -> None:
+        self._leader += 1
+        self._lead_is_free = True
+        if self._idle:
+            self._standing_by.notify()
+            return
+        try:
+            Thread(target=self._work, name=f"toolgate-{self._leader}", daemon=True).start()
+        except RuntimeError as error:
+            # The first thread to finish its call will lead.
+            log.line("error", f"cannot start a thread: {error}")
+
+    def _work(self) -> None:
+        """Live the life of a thread: stand by, lead, run slow calls, stand by."""
+        while True:
+            with self._lock:
+                while not self._lead_is_free:
+                    self._idle += 1
+                    self._standing_by.wait()
+                    self._idle -= 1
+                self._lead_is_free = False
+                lead = self._leader
+            relieved_by_call = self._take_the_lead(lead)
+            if not relieved_by_call:
+                return
+            self._run_queue()
+
+    def _run_queue(self) -> None:
+        """Run what had to wait for a free thread; then this one is free."""
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._busy -= 1
+                    return
+                call = self._queue.popleft()
+            call.run()
+
+    def _take_the_lead(self, lead: int) -> bool:
+        """Read and run until relieved, which gives true, or until the pipe is closed."""
+        server, lines = self._server, self._lines
+        while True:
+            if not lines:
+                server.loop.kick()
+                server.output.flush()
+                if not self._read():
+                    self.ended = True
+                    self._bell.ring()
+                    return False
+            deadline = time.monotonic() + COMPANY
+            while lines:
+                call = server.receive(lines.popleft())
+                if call is not None and not self._run(call, lead):
+                    return True
+                if time.monotonic() > deadline:
+                    server.loop.kick()
+                    server.output.flush()
+                    deadline = time.monotonic() + COMPANY
+
+    def _run(self, call: Call, lead: int) -> bool:
+        """Run a call, or let it queue. False where the lead was lost over it."""
+        tool = call.tool
+        if self._busy >= self._size or self._queue:
+            return self._let_queue(call)
+        if tool.pace.is_slow():
+            return self._run_aside(call)
+        with self._lock:
+            self._counted += 1
+            self._inline = self._counted
+        if not self._is_watched:
+            self._is_watched = True
+            self._bell.ring()
+        # The answer is written with the next ones, unless somebody else leads by then.
+        call.send = self._server.output.post
+        call.run()
+        with self._lock:
+            keeps_lead = self._leader == lead
+            if keeps_lead:
+                self._inline = 0
+        if keeps_lead:
+            tool.pace.was_fast()
+        else:
+            tool.pace.was_slow()
+            self._server.output.flush()
+        return keeps_lead
+
+    def _run_aside(self, call: Call) -> bool:
+        """Give the lead away, then run a call that will probably take long."""
+        self._server.loop.kick()
+        self._server.output.flush()
+        with self._lock:
+            self._relieve()
+        call.run()
+        return False
+
+    def _let_queue(self, call: Call) -> bool:
+        with self._lock:
+            if self._busy >= self._size:
+                self._queue.append(call)
+                return True
+        return self._run_aside(call)
+
+    def _read(self) -> bool:
+        """Read more lines; false at the end. The unfinished rest of a line is kept for the next time."""
+        while not self._lines:
+            try:
+                chunk = os.read(self._descriptor, CHUNK)
+            except OSError as error:
+                log.line("error", f"cannot read requests: {error}")
+                return False
+            if not chunk:
+                return False
+            self._split(chunk)
+        return True
+
+    def _split(self, chunk: bytes) -> None:
+        *whole, rest = chunk.split(b"\n")
+        if whole and self._partial:
+            whole[0] = bytes(self._partial) + whole[0]
+            self._partial.clear()
+        self._partial += rest
+        if len(self._partial) > LONGEST_LINE:
+            self._partial.clear()
+            what = f"a line is longer than {LONGEST_LINE} bytes"
+            self._server.output.send(messages.error(None, messages.INVALID_REQUEST, what))
+        self._lines.extend(line for line in whole if line.strip())

@@ -1,0 +1,230 @@
+"""Handlers for the scenes: each shows one behaviour of the worker."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from toolgate import (
+    CallCancelledError,
+    Context,
+    Image,
+    ProtocolError,
+    Resource,
+    ResourceLink,
+    Result,
+    ToolError,
+    handler,
+)
+
+GATES: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+ENTERED: list[str] = []
+
+
+class Confirmation(BaseModel):
+    sure: bool
+    amount: Annotated[int, Field(ge=0)] = 1
+
+
+@handler
+def add(a: int, b: int = 10) -> int:
+    """Add two numbers.
+
+    Args:
+        a: The first.
+        b: The second.
+    """
+    return a + b
+
+
+@handler
+async def add_async(a: int, b: int = 10) -> int:
+    """Add two numbers, later."""
+    await asyncio.sleep(0)
+    return a + b
+
+
+@handler
+def wait_at_gate(name: str) -> str:
+    """Block its thread until the gate is opened."""
+    GATES[name].wait(60)
+    return "passed"
+
+
+@handler
+def open_gate(name: str) -> None:
+    """Let those who wait at the gate pass."""
+    GATES[name].set()
+
+
+@handler
+async def wait_forever(ctx: Context) -> str:
+    """Wait until it is cancelled."""
+    ctx.progress(0, message="begun")
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        ENTERED.append("wait_forever was cancelled")
+        raise
+    return "never"
+
+
+@handler
+def work_until_cancelled(ctx: Context) -> str:
+    """Work until it is cancelled."""
+    ctx.progress(0, message="begun")
+    while True:
+        try:
+            ctx.raise_if_cancelled()
+        except CallCancelledError:
+            ENTERED.append("work_until_cancelled was cancelled")
+            raise
+        time.sleep(0.001)
+
+
+@handler
+def entered() -> list[str]:
+    """Tell what happened so far."""
+    return ENTERED
+
+
+@handler
+def steps(ctx: Context, count: int) -> str:
+    """Report progress and log."""
+    for step in range(count):
+        ctx.progress(step + 1, count, f"step {step + 1}")
+    ctx.debug("not wanted")
+    ctx.warning({"steps": count})
+    return f"{ctx.caller.name} {ctx.caller.version}"
+
+
+@handler
+async def confirm(ctx: Context, what: str) -> str:
+    """Ask the user."""
+    ENTERED.append(f"confirm {what}")
+    answer = await ctx.elicit(f"Really {what}?", Confirmation)
+    if not answer.accepted or answer.data is None:
+        return answer.action
+    return f"{what}: {answer.data.sure} {answer.data.amount}"
+
+
+@handler
+def confirm_blocking(ctx: Context) -> str:
+    """Ask the user twice, from a thread."""
+    first = ctx.elicit_blocking("first", Confirmation)
+    second = ctx.elicit_blocking("second", Confirmation)
+    return f"{first.action} {second.action}"
+
+
+@handler
+async def confirm_both(ctx: Context) -> list[str]:
+    """Ask the user two things at a time."""
+    answers = await asyncio.gather(ctx.elicit("left", Confirmation), ctx.elicit("right", Confirmation))
+    return [answer.action for answer in answers]
+
+
+@handler
+def fail(kind: str) -> str:
+    """Fail in one of several ways."""
+    if kind == "tool":
+        raise ToolError("the shelf is empty", details={"shelf": 7}, retryable=True)
+    if kind == "protocol":
+        raise ProtocolError("the warehouse is closed", data={"retryable": True})
+    if kind == "exit":
+        sys.exit(3)
+    raise ValueError(f"no such kind: {kind}")
+
+
+@handler
+def wrong_type() -> int:
+    """Return something else than it declares."""
+    return "not a number"  # type: ignore[return-value]
+
+
+@handler
+def noise() -> str:
+    """Print wherever it can."""
+    print("printed")
+    sys.stdout.write("written\n")
+    os.write(1, b"raw\n")
+    subprocess.run(["sh", "-c", "echo child; read line; echo got:$line"], check=True)
+    return "quiet"
+
+
+@handler
+def descriptors_in_child() -> str:
+    """List what a child process has open."""
+    return subprocess.run(["ls", "/proc/self/fd"], check=True, capture_output=True, text=True).stdout
+
+
+@handler
+def picture() -> Image:
+    """Return a picture."""
+    return Image(b"\x89PNG")
+
+
+@handler
+def mixed() -> list[object]:
+    """Return several kinds of content."""
+    return ["text", {"n": 1}, Image(b"x", "image/gif"), Resource("file:///a", "hi"), ResourceLink("file:///b", "b")]
+
+
+@handler
+def raw_bytes() -> bytes:
+    """Return bytes."""
+    return b"\x00\xff"
+
+
+@handler
+def by_hand() -> Result:
+    """Return a result put together by hand."""
+    return Result(content=["seen"], structured={"n": 1}, meta={"example/key": 2})
+
+
+@contextlib.contextmanager
+def open_session() -> Iterator[str]:
+    """Stand for a database session."""
+    ENTERED.append("session opened")
+    yield "a session"
+    ENTERED.append("session closed")
+
+
+@handler(session=open_session)
+def with_session(session: str, suffix: str) -> str:
+    """Use a session."""
+    return session + suffix
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.count = 0
+
+    @handler
+    def count_up(self, by: int = 1) -> int:
+        """Count."""
+        self.count += by
+        return self.count
+
+    @handler
+    @staticmethod
+    def twice(n: int) -> int:
+        """Double."""
+        return 2 * n
+
+
+counter = Counter()
+
+
+@handler
+def tomorrow(day: date) -> date:
+    """Tell the next day."""
+    return day + timedelta(days=1)

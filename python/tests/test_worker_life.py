@@ -1,0 +1,94 @@
+"""Scenes with a real worker: how it starts, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from worker_process import HERE, SCENE, Worker, run_to_end
+
+GOOD = "from toolgate import handler\n@handler\ndef fine() -> int:\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import no_such_module\n", "broken.py:1: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("x = 1\ndef f(:\n", "broken.py:2: SyntaxError"),
+        ("raise SystemExit(5)\n", "broken.py:1: SystemExit: 5"),
+        (GOOD.replace("()", "(x)"), "parameter 'x' has no type"),
+    ],
+)
+def test_a_broken_file_alone_is_refused(tmp_path: Path, source: str, said: str) -> None:
+    (tmp_path / "broken.py").write_text(source)
+    code, log = run_to_end([str(tmp_path / "broken.py")])
+    assert code == 2
+    assert said in log
+    assert "Traceback" not in log
+
+
+def test_a_broken_file_does_not_harm_others(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import no_such_module\n")
+    (tmp_path / "good.py").write_text(GOOD)
+    with Worker(str(tmp_path)) as worker:
+        assert worker.value("fine") == 1
+        problems = worker.answer(worker.send("server/discover", {}))["result"]["_meta"]["io.toolgate/problems"]
+        assert [Path(problem["source"]).name for problem in problems] == ["broken.py"]
+    code, log = run_to_end([str(tmp_path), "--strict"])
+    assert code == 2
+    assert "no_such_module" in log
+
+
+def test_check_lists_the_tools() -> None:
+    code, log = run_to_end([SCENE, "--check"])
+    assert code == 0
+    assert "tool 'add'" in log
+
+
+def test_calls_under_way_are_finished_at_the_end() -> None:
+    with Worker() as worker:
+        waiting = worker.start_call("wait_at_gate", name="end")
+        opening = worker.start_call("open_gate", name="end")
+        worker.close()
+        assert worker.answer(waiting)["result"]["structuredContent"] == {"result": "passed"}
+        assert worker.answer(opening)["result"]["content"] == []
+
+
+def test_calls_that_do_not_end_are_given_up() -> None:
+    with Worker(SCENE, "--grace", "0.2") as worker:
+        stuck = [worker.start_call("wait_at_gate", name="never"), worker.start_call("wait_forever")]
+        assert worker.value("add", a=1) == 11
+        worker.process.send_signal(signal.SIGTERM)
+        for request_id in stuck:
+            error = worker.answer(request_id)["error"]
+            assert (error["code"], error["data"]["retryable"]) == (-32005, True)
+        assert worker.process.wait(10) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_it_dies_with_its_parent() -> None:
+    """The test holds both pipes, so that a closed pipe cannot be what ends the worker."""
+    requests, ours = os.pipe()
+    alive, held = os.pipe()
+    start = (
+        "import os, subprocess, sys; "
+        f"child = subprocess.Popen([sys.executable, '-m', 'toolgate.worker', {SCENE!r}], pass_fds=[{held}], stdout=2); "
+        "import time; time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", start], stdin=requests, stderr=subprocess.PIPE, pass_fds=[held], cwd=HERE)
+    os.close(requests)
+    os.close(held)
+    assert parent.stderr is not None
+    while b"serving" not in parent.stderr.readline():
+        pass
+    parent.kill()
+    parent.wait()
+    # Nobody holds the other end any more when the worker is gone.
+    assert os.read(alive, 1) == b""
+    os.close(ours)
+    os.close(alive)
+    parent.stderr.close()

@@ -1,0 +1,118 @@
+"""Scenes with a real worker: questions to the user, in both eras."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from worker_process import MODERN, Message, Worker
+
+ACCEPTED = {"action": "accept", "content": {"sure": True, "amount": 3}}
+
+
+@pytest.fixture(scope="module")
+def legacy() -> Iterator[Worker]:
+    with Worker(era="legacy") as process:
+        yield process
+
+
+def ask_again(worker: Worker, name: str, asked: Message, replies: dict[str, Any], **arguments: Any) -> Message:
+    again = {"requestState": asked["requestState"], "inputResponses": replies}
+    return worker.answer(worker.start_call(name, again=again, **arguments))
+
+
+def reply(worker: Worker, question: Message, result: Message) -> None:
+    worker.write(json.dumps({"jsonrpc": "2.0", "id": question["id"], "result": result}).encode(), b"\n")
+
+
+def test_modern_round_trip(shared_worker: Worker) -> None:
+    asked = shared_worker.call("confirm", what="delete")
+    assert asked["resultType"] == "input_required"
+    ((key, question),) = asked["inputRequests"].items()
+    assert question["method"] == "elicitation/create"
+    assert question["params"]["message"] == "Really delete?"
+    form = question["params"]["requestedSchema"]
+    assert form["properties"]["sure"] == {"type": "boolean", "title": "Sure"}
+    assert form["required"] == ["sure"]
+
+    other = ask_again(shared_worker, "confirm", asked, {key: ACCEPTED}, what="something else")
+    assert other["error"]["code"] == -32602
+
+    done = ask_again(shared_worker, "confirm", asked, {key: ACCEPTED}, what="delete")
+    assert done["result"]["structuredContent"] == {"result": "delete: True 3"}
+    # It was carried on, not run again.
+    assert shared_worker.value("entered").count("confirm delete") == 1
+
+    used = ask_again(shared_worker, "confirm", asked, {key: ACCEPTED}, what="delete")
+    assert used["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_modern_refusal(shared_worker: Worker, action: str) -> None:
+    asked = shared_worker.call("confirm", what="sell")
+    (key,) = asked["inputRequests"]
+    done = ask_again(shared_worker, "confirm", asked, {key: {"action": action}}, what="sell")
+    assert done["result"]["structuredContent"] == {"result": action}
+
+
+def test_answer_that_does_not_fit(shared_worker: Worker) -> None:
+    asked = shared_worker.call("confirm", what="buy")
+    (key,) = asked["inputRequests"]
+    wrong = {"action": "accept", "content": {"sure": "perhaps"}}
+    done = ask_again(shared_worker, "confirm", asked, {key: wrong}, what="buy")["result"]
+    assert done["isError"] is True
+    assert "sure" in done["content"][0]["text"]
+
+
+def test_missing_answers_are_asked_for_again(shared_worker: Worker) -> None:
+    asked = shared_worker.call("confirm", what="wait")
+    again = ask_again(shared_worker, "confirm", asked, {}, what="wait")["result"]
+    assert again["resultType"] == "input_required"
+    assert again["inputRequests"] == asked["inputRequests"]
+    assert again["requestState"] != asked["requestState"]
+
+
+@pytest.mark.parametrize("name", ["confirm_blocking", "confirm_both"])
+def test_two_questions(shared_worker: Worker, name: str) -> None:
+    asked = shared_worker.call(name)
+    rounds = 0
+    while asked.get("resultType") == "input_required":
+        replies = dict.fromkeys(asked["inputRequests"], ACCEPTED)
+        asked = ask_again(shared_worker, name, asked, replies)["result"]
+        rounds += 1
+    assert rounds == 2
+    assert asked["structuredContent"]["result"] in ("accept accept", ["accept", "accept"])
+
+
+def test_a_client_that_cannot_be_asked(shared_worker: Worker) -> None:
+    meta = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
+    result = shared_worker.answer(shared_worker.start_call("confirm", what="x", meta=meta))["result"]
+    assert result["isError"] is True
+    assert "cannot ask" in result["content"][0]["text"]
+
+
+def test_legacy_question(legacy: Worker) -> None:
+    request_id = legacy.start_call("confirm", what="ship")
+    question = legacy.read()
+    assert question["method"] == "elicitation/create"
+    reply(legacy, question, ACCEPTED)
+    assert legacy.answer(request_id)["result"]["structuredContent"] == {"result": "ship: True 3"}
+
+
+def test_legacy_question_that_fails(legacy: Worker) -> None:
+    request_id = legacy.start_call("confirm", what="ship")
+    question = legacy.read()
+    error = {"code": -1, "message": "no user here"}
+    legacy.write(json.dumps({"jsonrpc": "2.0", "id": question["id"], "error": error}).encode(), b"\n")
+    assert "no user here" in legacy.answer(request_id)["result"]["content"][0]["text"]
+
+
+def test_legacy_cancellation_of_a_question(legacy: Worker) -> None:
+    request_id = legacy.start_call("confirm_blocking")
+    question = legacy.read()
+    legacy.notify("notifications/cancelled", {"requestId": request_id})
+    reply(legacy, question, ACCEPTED)
+    assert legacy.value("add", a=1) == 11
+    assert legacy.kept == []
