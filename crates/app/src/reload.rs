@@ -19,7 +19,8 @@ use watch::Watch;
 /// How many commands may wait for a reload.
 const WAITING: usize = 8;
 /// Settings that the gateway reads once, besides those that the difference names itself.
-const READ_ONCE: [&str; 5] = ["names", "listen", "runtime.max_sessions", "skills", "ledger.alert_webhook"];
+const READ_ONCE: [&str; 6] =
+    ["names", "listen", "runtime.max_sessions", "skills", "ledger.alert_webhook", "results"];
 
 /// Loads the configuration anew, from where it was loaded at the start.
 type Load = Arc<dyn Fn() -> Loaded + Send + Sync>;

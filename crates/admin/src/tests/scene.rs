@@ -84,7 +84,13 @@ fn database() -> Desired {
         max_waiting: 1,
         max_message_bytes: 1 << 20,
     };
-    Desired { spec, isolated: false, max_output_bytes: None, tool_timeouts: Vec::new() }
+    Desired {
+        spec,
+        isolated: false,
+        max_output_bytes: None,
+        keeps_long_output: false,
+        tool_timeouts: Vec::new(),
+    }
 }
 
 fn tools() -> Value {

@@ -51,9 +51,10 @@ impl Gateway {
         }
     }
 
-    /// Tells the servers which resources are watched still, after clients have left.
+    /// Lets go of what is over: calls and results that nobody came for, servers and subscriptions of clients that left.
     pub fn sweep(&self) {
         self.parked.sweep();
+        self.results.sweep();
         self.isolated.sweep(&self.tracker);
         for (server, uris) in self.subscriptions.sweep() {
             if let Some(member) = self.fleet.member(&server) {

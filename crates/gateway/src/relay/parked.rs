@@ -62,9 +62,7 @@ impl Parked {
         let id = inner.asked.id.clone();
         match parked.enter(inner) {
             Ok(result) => Piece::Last(Last::plain(error::result_answer(&id, &result), None)),
-            Err(reply) => {
-                Piece::Last(Last::plain(reply.answer(Some(&id), era), Some(reply.code.number(era))))
-            }
+            Err(reply) => Piece::Last(Last::error(&reply, Some(&id), era, &[])),
         }
     }
 

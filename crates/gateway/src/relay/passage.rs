@@ -14,11 +14,14 @@ use futures_util::stream::FuturesUnordered;
 use http::header::{HeaderName, HeaderValue};
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Outbox, Question, Server};
-use toolgate_governance::{Admitted, Permitted, Refusal};
+use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
+use toolgate_ledger::Status;
+use toolgate_protocol::{Era, ErrorReply};
 
 use crate::capacity::{Capacity, Full};
-use crate::enforce::closing::Closing;
+use crate::enforce::closing::{self, Closing};
 use crate::enforce::consent;
+use crate::relay::overlong::Keeping;
 use crate::relay::round::{self, Round};
 use crate::relay::{Asked, Parked, Tasks};
 use crate::session::Client;
@@ -67,6 +70,8 @@ pub struct Way {
     pub tasks: Arc<Tasks>,
     /// The longest result that is passed on.
     pub max_output_bytes: Option<usize>,
+    /// Where longer ones are kept, where they are.
+    pub keeping: Option<Keeping>,
     /// After how long without news the client is told that the call goes on.
     pub progress_after: Duration,
 }
@@ -115,6 +120,8 @@ enum Stage {
     Waiting(BoxFuture<'static, Result<Permitted<Call>, Refusal>>),
     /// The server works.
     Calling(Answering),
+    /// A result that is too long to pass on is being kept; how the call ended is known.
+    Keeping(BoxFuture<'static, (Answer, Status)>),
     /// A modern server wants input and its legacy client is being asked.
     Asking(BoxFuture<'static, Result<Round, round::Refused>>),
 }
@@ -129,6 +136,13 @@ impl Last {
     /// An answer without headers.
     pub fn plain(bytes: Bytes, code: Option<i32>) -> Last {
         Last { bytes, code, headers: Vec::new() }
+    }
+
+    /// The answer to a request that failed or was refused, with what is left of quotas and when to come back.
+    pub fn error(reply: &ErrorReply, id: Option<&[u8]>, era: Era, remaining: &[Remaining]) -> Last {
+        let mut headers = closing::headers(remaining);
+        headers.extend(closing::retry_after(reply));
+        Last { bytes: reply.answer(id, era), code: Some(reply.code.number(era)), headers }
     }
 }
 
@@ -148,11 +162,8 @@ impl Passage {
             Cleared::Governed(Admitted::Permitted(permitted), _) => &permitted.call().message,
             Cleared::Governed(Admitted::Waiting(waiting), _) => &waiting.call().message,
         };
-        let fingerprint = if client.era() == toolgate_protocol::Era::Modern {
-            super::parked::fingerprint(message)
-        } else {
-            String::new()
-        };
+        let fingerprint =
+            if client.era() == Era::Modern { super::parked::fingerprint(message) } else { String::new() };
         let (stage, call, closing) = match cleared {
             Cleared::Free(call) => (Stage::calling(&way, &call, &outbox), Some(call), None),
             Cleared::Governed(Admitted::Permitted(permitted), mut closing) => {

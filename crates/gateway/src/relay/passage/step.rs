@@ -1,21 +1,21 @@
 //! What can happen to a request under way, and what follows from it.
 
-use bytes::Bytes;
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Event, Question};
-use toolgate_governance::{Permitted, Refusal};
+use toolgate_governance::{Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
 
 use super::{Inner, Last, NoAnswer, Piece, Stage};
-use crate::enforce::closing::{self, Ended};
+use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::refuse;
 use crate::relay::asking::{self, Open};
-use crate::relay::output;
+use crate::relay::overlong::{self, Keeping};
 use crate::relay::round::{self, Round};
-use crate::relay::{failure, notice};
+use crate::relay::{failure, notice, output};
 use crate::session::Client;
 
 /// How often a modern server may ask a legacy client anew within one request.
@@ -29,6 +29,7 @@ enum Woken {
     Quiet,
     Decided(Result<Permitted<Call>, Refusal>),
     Answered(Result<Answer, NoAnswer>),
+    Kept(Answer, Status),
     Input(Result<Round, round::Refused>),
 }
 
@@ -52,6 +53,10 @@ impl Inner {
             match &mut self.stage {
                 Stage::Waiting(decision) => Woken::Decided(decision.await),
                 Stage::Calling(answer) => Woken::Answered(answer.await),
+                Stage::Keeping(kept) => {
+                    let (answer, status) = kept.await;
+                    Woken::Kept(answer, status)
+                }
                 Stage::Asking(round) => Woken::Input(round.await),
             }
         };
@@ -77,6 +82,7 @@ impl Inner {
                 }
                 self.answered(answer);
             }
+            Woken::Kept(answer, status) => self.succeeded(&answer, status),
             Woken::Input(Ok(round)) => self.repeat(&round),
             Woken::Input(Err(refused)) => self.failed(&refused.reply(), Status::Error),
         }
@@ -179,21 +185,41 @@ impl Inner {
         {
             // In the server's own words it would differ from what is told of a hidden resource.
             let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().exposed);
-            return self.failed(&reply, Status::Error);
+            // What is left of quotas would tell them apart, too.
+            if self.close_failed(&reply, Status::Error).is_some() {
+                self.last_error(&reply, &[]);
+            }
+            return;
         }
         self.way.tasks.note(self.way.server.name(), &answer.message);
-        let message = output::bounded(answer.message, self.way.max_output_bytes);
-        let code = error_code(&message);
-        let ended = Ended { status: status(&message), error_code: code, body: message.body() };
+        // On record is what the server said, whatever becomes of a result that is too long.
+        let status = status(&answer.message);
+        match (self.way.max_output_bytes, &self.way.keeping) {
+            (Some(limit), Some(keeping)) if overlong::is_overlong(&answer.message, limit) => {
+                self.stage = Stage::Keeping(kept(answer, status, limit, keeping.clone()));
+            }
+            (Some(limit), None) if overlong::is_overlong(&answer.message, limit) => {
+                let message = overlong::cut(answer.message, limit);
+                self.succeeded(&Answer { message, ..answer }, status);
+            }
+            _ => self.succeeded(&answer, status),
+        }
+    }
+
+    /// Ends the request with what the server said.
+    fn succeeded(&mut self, answer: &Answer, status: Status) {
+        let message = &answer.message;
+        let code = error_code(message);
+        let ended = Ended { status, error_code: code, body: message.body() };
         let remaining = match self.closing.as_mut().map(|closing| closing.close(ended)) {
             None => Vec::new(),
             Some(Ok(remaining)) => remaining,
             Some(Err(unrecorded)) => {
-                return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()));
+                return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
             }
         };
         let era = self.client.era();
-        let mut bytes = era::answer::write(&message, &self.asked.id, self.asked.method, answer.era, era);
+        let mut bytes = era::answer::write(message, &self.asked.id, self.asked.method, answer.era, era);
         let mut headers = Vec::new();
         if !remaining.is_empty() {
             headers = closing::headers(&remaining);
@@ -216,25 +242,54 @@ impl Inner {
     }
 
     fn denied(&mut self, refusal: &Refusal) {
-        self.failed(&refuse::refused(refusal), Status::Denied);
+        let remaining = self.closing.as_ref().map(Closing::remaining_now).unwrap_or_default();
+        let reply = refuse::refused(refusal, &remaining);
+        if self.close_failed(&reply, Status::Denied).is_some() {
+            self.last_error(&reply, &remaining);
+        }
     }
 
     /// Ends the request with an error of ours.
     fn failed(&mut self, reply: &ErrorReply, status: Status) {
+        if let Some(remaining) = self.close_failed(reply, status) {
+            self.last_error(reply, &remaining);
+        }
+    }
+
+    /// Closes a request that failed; what is left of quotas. Nothing where it could not be recorded, and the client has
+    /// been told that instead.
+    fn close_failed(&mut self, reply: &ErrorReply, status: Status) -> Option<Vec<Remaining>> {
         let era = self.client.era();
         let body = reply.object(era);
         let ended = Ended { status, error_code: Some(reply.code.number(era)), body: Some(body.as_bytes()) };
-        if let Some(Err(unrecorded)) = self.closing.as_mut().map(|closing| closing.close(ended)) {
-            return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()));
+        match self.closing.as_mut().map_or(Ok(Vec::new()), |closing| closing.close(ended)) {
+            Ok(remaining) => Some(remaining),
+            Err(unrecorded) => {
+                self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
+                None
+            }
         }
-        self.last_error(reply);
     }
 
-    fn last_error(&mut self, reply: &ErrorReply) {
-        let era = self.client.era();
-        let bytes: Bytes = reply.answer(Some(&self.asked.id), era);
-        self.ready.push_back(Piece::Last(Last::plain(bytes, Some(reply.code.number(era)))));
+    fn last_error(&mut self, reply: &ErrorReply, remaining: &[Remaining]) {
+        let last = Last::error(reply, Some(&self.asked.id), self.client.era(), remaining);
+        self.ready.push_back(Piece::Last(last));
     }
+}
+
+/// Keeps a result that is too long, away from those who must not wait for the disk.
+fn kept(
+    answer: Answer,
+    status: Status,
+    limit: usize,
+    keeping: Keeping,
+) -> BoxFuture<'static, (Answer, Status)> {
+    Box::pin(async move {
+        let message = answer.message.clone();
+        let kept = tokio::task::spawn_blocking(move || overlong::keep(message, limit, &keeping)).await;
+        let message = kept.unwrap_or_else(|_| overlong::cut(answer.message.clone(), limit));
+        (Answer { message, ..answer }, status)
+    })
 }
 
 fn status(message: &Message) -> Status {
