@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use http::header::{HeaderName, HeaderValue};
+use tokio::time::Instant;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Outbox, Question, Server};
 use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
@@ -96,6 +97,10 @@ pub(super) struct Inner {
     stage: Stage,
     /// Questions of a legacy server that its legacy client is being asked.
     open: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// When a call that waits for somebody to agree will have been decided.
+    pub(super) decide_by: Option<Instant>,
+    /// What is to be told of a call that nobody agreed to while it was parked.
+    lapsed: Option<(ErrorReply, Vec<Remaining>)>,
     /// Questions that a modern client must answer with its next request.
     pub(super) unanswered: Vec<(String, Question)>,
     /// A capability that a modern client lacks and that its server wanted to use.
@@ -156,7 +161,7 @@ impl Passage {
         underway: Option<Underway>,
     ) -> Passage {
         let outbox = Arc::new(Outbox::default());
-        let mut question = None;
+        let (mut question, mut decide_by) = (None, None);
         let message = match &cleared {
             Cleared::Free(call) => &call.message,
             Cleared::Governed(Admitted::Permitted(permitted), _) => &permitted.call().message,
@@ -172,9 +177,9 @@ impl Passage {
                 (Stage::calling(&way, &call, &outbox), Some(call), Some(closing))
             }
             Cleared::Governed(Admitted::Waiting(waiting), closing) => {
-                let (decision, asked) = consent::begin(closing.gate(), waiting, closing.draft());
-                question = asked;
-                (Stage::Waiting(decision), None, Some(closing))
+                let consent = consent::begin(closing.gate(), waiting, closing.draft());
+                (question, decide_by) = (consent.question, Some(consent.decide_by));
+                (Stage::Waiting(consent.decision), None, Some(closing))
             }
         };
         let mut inner = Inner {
@@ -187,6 +192,8 @@ impl Passage {
             outbox,
             stage,
             open: FuturesUnordered::new(),
+            decide_by,
+            lapsed: None,
             unanswered: Vec::new(),
             lacking: None,
             ready: VecDeque::new(),
@@ -195,7 +202,7 @@ impl Passage {
             underway,
         };
         if matches!(inner.stage, Stage::Waiting(_)) {
-            inner.remind("waiting for approval");
+            inner.remind(step::WAITING);
         }
         if let Some(question) = question {
             inner.ask(question);
@@ -242,6 +249,9 @@ impl Inner {
     pub(super) fn resume(mut self: Box<Self>, asked: Asked, client: Client) -> Passage {
         self.asked = asked;
         self.client = client;
+        if let Some((reply, remaining)) = self.lapsed.take() {
+            self.last_error(&reply, &remaining);
+        }
         Passage { inner: Some(self) }
     }
 }

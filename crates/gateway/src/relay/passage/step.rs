@@ -1,7 +1,8 @@
 //! What can happen to a request under way, and what follows from it.
 
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::Instant;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Event, Question};
 use toolgate_governance::{Permitted, Refusal, Remaining};
@@ -20,6 +21,9 @@ use crate::session::Client;
 
 /// How often a modern server may ask a legacy client anew within one request.
 const MAX_ROUNDS: u32 = 16;
+
+/// What is said of a call that waits for somebody to agree.
+pub(super) const WAITING: &str = "waiting for approval";
 
 /// What woke a passage.
 enum Woken {
@@ -72,7 +76,10 @@ impl Inner {
             Woken::Cancelled => self.ready.push_back(Piece::Cancelled),
             Woken::Said(event) => self.said(event),
             Woken::Replied => {}
-            Woken::Quiet => self.remind("still working"),
+            Woken::Quiet => match self.stage {
+                Stage::Waiting(_) => self.remind(WAITING),
+                _ => self.remind("still working"),
+            },
             Woken::Decided(Ok(permitted)) => self.run(permitted),
             Woken::Decided(Err(refusal)) => self.denied(&refusal),
             Woken::Answered(answer) => {
@@ -99,6 +106,19 @@ impl Inner {
             self.progressed,
         );
         self.ready.push_back(Piece::Message(notice::write(Method::Progress.name(), Some(params.as_bytes()))));
+    }
+
+    /// Ends a parked call that nobody agreed to in time. Its client is told when it comes back.
+    pub(in crate::relay) fn lapse(&mut self, now: Instant) {
+        let Stage::Waiting(decision) = &mut self.stage else { return };
+        if self.lapsed.is_some() || self.decide_by.is_none_or(|decide_by| decide_by > now) {
+            return;
+        }
+        // Without anybody who could answer, the decision is made at once.
+        self.unanswered.clear();
+        if let Some(Err(refusal)) = decision.now_or_never() {
+            self.lapsed = Some(self.close_denied(&refusal));
+        }
     }
 
     fn run(&mut self, permitted: Permitted<Call>) {
@@ -186,10 +206,8 @@ impl Inner {
             // In the server's own words it would differ from what is told of a hidden resource.
             let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().exposed);
             // What is left of quotas would tell them apart, too.
-            if self.close_failed(&reply, Status::Error).is_some() {
-                self.last_error(&reply, &[]);
-            }
-            return;
+            let unrecorded = self.close_failed(&reply, Status::Error).err();
+            return self.last_error(&unrecorded.unwrap_or(reply), &[]);
         }
         self.way.tasks.note(self.way.server.name(), &answer.message);
         // On record is what the server said, whatever becomes of a result that is too long.
@@ -242,36 +260,38 @@ impl Inner {
     }
 
     fn denied(&mut self, refusal: &Refusal) {
-        let remaining = self.closing.as_ref().map(Closing::remaining_now).unwrap_or_default();
-        let reply = refuse::refused(refusal, &remaining);
-        if self.close_failed(&reply, Status::Denied).is_some() {
-            self.last_error(&reply, &remaining);
-        }
+        let (reply, remaining) = self.close_denied(refusal);
+        self.last_error(&reply, &remaining);
     }
 
     /// Ends the request with an error of ours.
     fn failed(&mut self, reply: &ErrorReply, status: Status) {
-        if let Some(remaining) = self.close_failed(reply, status) {
-            self.last_error(reply, &remaining);
+        match self.close_failed(reply, status) {
+            Ok(remaining) => self.last_error(reply, &remaining),
+            Err(unrecorded) => self.last_error(&unrecorded, &[]),
         }
     }
 
-    /// Closes a request that failed; what is left of quotas. Nothing where it could not be recorded, and the client has
-    /// been told that instead.
-    fn close_failed(&mut self, reply: &ErrorReply, status: Status) -> Option<Vec<Remaining>> {
+    /// Closes a request that somebody refused; what its client is told.
+    fn close_denied(&mut self, refusal: &Refusal) -> (ErrorReply, Vec<Remaining>) {
+        let remaining = self.closing.as_ref().map(Closing::remaining_now).unwrap_or_default();
+        let reply = refuse::refused(refusal, &remaining);
+        match self.close_failed(&reply, Status::Denied) {
+            Ok(_) => (reply, remaining),
+            Err(unrecorded) => (unrecorded, Vec::new()),
+        }
+    }
+
+    /// Closes a request that failed; what is left of quotas, or what is told of one that could not be recorded.
+    fn close_failed(&mut self, reply: &ErrorReply, status: Status) -> Result<Vec<Remaining>, ErrorReply> {
         let era = self.client.era();
         let body = reply.object(era);
         let ended = Ended { status, error_code: Some(reply.code.number(era)), body: Some(body.as_bytes()) };
-        match self.closing.as_mut().map_or(Ok(Vec::new()), |closing| closing.close(ended)) {
-            Ok(remaining) => Some(remaining),
-            Err(unrecorded) => {
-                self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
-                None
-            }
-        }
+        let closed = self.closing.as_mut().map_or(Ok(Vec::new()), |closing| closing.close(ended));
+        closed.map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))
     }
 
-    fn last_error(&mut self, reply: &ErrorReply, remaining: &[Remaining]) {
+    pub(super) fn last_error(&mut self, reply: &ErrorReply, remaining: &[Remaining]) {
         let last = Last::error(reply, Some(&self.asked.id), self.client.era(), remaining);
         self.ready.push_back(Piece::Last(last));
     }
