@@ -89,7 +89,7 @@ impl Inner {
                 }
                 self.answered(answer);
             }
-            Woken::Kept(answer, status) => self.succeeded(&answer, status),
+            Woken::Kept(answer, status) => self.finished(&answer, status),
             Woken::Input(Ok(round)) => self.repeat(&round),
             Woken::Input(Err(refused)) => self.failed(&refused.reply(), Status::Error),
         }
@@ -218,14 +218,14 @@ impl Inner {
             }
             (Some(limit), None) if overlong::is_overlong(&answer.message, limit) => {
                 let message = overlong::cut(answer.message, limit);
-                self.succeeded(&Answer { message, ..answer }, status);
+                self.finished(&Answer { message, ..answer }, status);
             }
-            _ => self.succeeded(&answer, status),
+            _ => self.finished(&answer, status),
         }
     }
 
     /// Ends the request with what the server said.
-    fn succeeded(&mut self, answer: &Answer, status: Status) {
+    fn finished(&mut self, answer: &Answer, status: Status) {
         let message = &answer.message;
         let code = error_code(message);
         let ended = Ended { status, error_code: code, body: message.body() };
