@@ -99,7 +99,7 @@ fn an_operator_decides_and_the_wait_is_seen_as_progress() {
     let shop = Shop::open();
     let sections = "callers: {trust_client_id_header: true}\nruntime: {progress_after: 200ms}\n\
         admin: {listen: /admin, token_env: OPERATORS}\n\
-        policy: {approval: [{id: ask, tools: [buy], mode: always, by: operator, timeout: 60s}]}\n";
+        policy: {approval: [{tools: [buy], mode: always, by: operator, timeout: 60s}]}\n";
     let gateway = Setup::new().config(&shop.config("", sections)).variable("OPERATORS", "sesame").start();
     for era in Era::BOTH {
         for (approve, reason) in [(true, Value::Null), (false, json!("not on a Friday"))] {
@@ -114,7 +114,7 @@ fn an_operator_decides_and_the_wait_is_seen_as_progress() {
             });
             assert_eq!(
                 (&waiting["caller"], &waiting["tool"], &waiting["rule"]),
-                (&json!("anna"), &json!("buy"), &json!("ask"))
+                (&json!("anna"), &json!("buy"), &json!("policy.approval[0]"))
             );
             assert_eq!(waiting["arguments"]["item"], 1);
             assert_ne!(waiting["arguments"]["password"], "hidden");
