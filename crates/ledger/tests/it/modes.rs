@@ -29,8 +29,9 @@ fn folders_and_files_of_a_ledger_are_its_owners_alone() {
     }
     let mut found = Vec::new();
     modes(&place.path().join("deep"), &mut found);
-    let is_private =
-        |(path, mode): &(String, u32)| *mode == if Path::new(path).is_dir() { 0o700 } else { 0o600 };
-    assert!(found.iter().all(is_private), "{found:#o?}");
+    for (path, mode) in &found {
+        let expected = if Path::new(path).is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(*mode, expected, "{path} has {mode:o}");
+    }
     assert!(found.len() > 5, "segments, the lock and the index are there: {found:?}");
 }
