@@ -83,8 +83,10 @@ def test_it_dies_with_its_parent() -> None:
     os.close(requests)
     os.close(held)
     assert parent.stderr is not None
-    while b"serving" not in parent.stderr.readline():
-        pass
+    line = b""
+    while b"serving" not in line:
+        line = parent.stderr.readline()
+        assert line, "the worker did not start"
     parent.kill()
     parent.wait()
     # Nobody holds the other end any more when the worker is gone.
