@@ -24,7 +24,13 @@ fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
         max_waiting: 1,
         max_message_bytes: 1 << 20,
     };
-    let desired = Desired { spec, isolated: true, max_output_bytes: None, tool_timeouts: Vec::new() };
+    let desired = Desired {
+        spec,
+        isolated: true,
+        max_output_bytes: None,
+        keeps_long_output: false,
+        tool_timeouts: Vec::new(),
+    };
     fleet.apply(vec![desired], |_| None).remove(0)
 }
 
