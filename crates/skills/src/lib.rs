@@ -4,6 +4,8 @@
 //! changed afterwards. So a read cannot leave the folder, what is listed is exactly what is read, and a change on the
 //! disk is a new library beside the old one. Only [`scan()`] touches the disk.
 //!
+//! [`SkillsServer`] serves a library to MCP clients, as a server in this process like any other server behind the gate.
+//!
 //! Documents follow the Agent Skills format. Those that break its rules are served too, as plain documents: a
 //! [`Skill::flaw`] says why they are not offered as skills.
 
@@ -16,6 +18,7 @@ pub mod media_type;
 pub mod range;
 pub mod scan;
 pub mod search;
+pub mod server;
 pub mod skill;
 pub mod uri;
 
@@ -26,5 +29,6 @@ pub use limits::Limits;
 pub use range::ByteRange;
 pub use scan::{Refused, scan};
 pub use search::Hit;
+pub use server::SkillsServer;
 pub use skill::Skill;
 pub use uri::{SkillPath, UriError};

@@ -1,6 +1,7 @@
 //! `skill://category/name/file`: the address of a file, and nothing else.
 //!
-//! A URI is taken apart before anything is looked up, and only whole, plain names come out of it: no empty ones, no
+//! Every file has one URI and no other spelling of it: rules and records name files by their URIs, and a second spelling
+//! would be a way around them. A URI is taken apart before anything is looked up, and only whole, plain names come out of it: no empty ones, no
 //! `..`, no separator that was hidden by percent-encoding. What is looked up is looked up in a library in memory,
 //! so a path that gets past this finds nothing rather than a file elsewhere.
 
@@ -32,6 +33,9 @@ pub enum UriError {
     /// It has a query or a fragment.
     #[error("the URI has a '?' or '#'; a skill's URI is only a path")]
     NotOnlyAPath,
+    /// It can be written in another way. Rules about URIs compare texts, so each file has just one.
+    #[error("the URI must be written '{0}'")]
+    NotNormal(String),
     /// One of its segments is no name of a file or folder.
     #[error("the URI has the segment '{0}', which is no name")]
     NoName(String),
@@ -58,7 +62,9 @@ impl SkillPath {
             is_name(&name).then(|| name.into_owned()).ok_or_else(|| no_name(segment))
         });
         let names: Vec<String> = decoded.collect::<Result<_, _>>()?;
-        Ok(SkillPath(names.join("/").into()))
+        let path = SkillPath(names.join("/").into());
+        let normal = path.uri();
+        if normal == uri { Ok(path) } else { Err(UriError::NotNormal(normal)) }
     }
 
     /// The path of these names, if each is one.
@@ -140,10 +146,13 @@ mod tests {
             );
         };
         let no_name = |segment: &str| Err(UriError::NoName(segment.to_owned()));
+        let not_normal = |normal: &str| Err(UriError::NotNormal(normal.to_owned()));
         check("skill://trading/entry-monitor", Ok("trading/entry-monitor"));
-        check("SKILL://trading/entry/SKILL.md", Ok("trading/entry/SKILL.md"));
+        check("SKILL://trading/entry", not_normal("skill://trading/entry"));
+        check("skill://%74rading/entry", not_normal("skill://trading/entry"));
+        check("skill://a/%e4%ba%a4", not_normal("skill://a/%E4%BA%A4"));
         check("skill://a/%E4%BA%A4%E6%98%93/x%20y.md", Ok("a/交易/x y.md"));
-        check("skill://a/交易", Ok("a/交易"));
+        check("skill://a/交", not_normal("skill://a/%E4%BA%A4"));
         check("https://a/b", Err(UriError::OtherScheme));
         check("skill:/a/b", Err(UriError::OtherScheme));
         check("skill://a/b?x", Err(UriError::NotOnlyAPath));

@@ -45,7 +45,7 @@ fn a_uri_and_its_alias_lead_to_the_document() {
     let document = "skill://billing/refunds/SKILL.md";
     check(document, Some(document));
     check("skill://billing/refunds", Some(document));
-    check("skill://billing/%72efunds", Some(document));
+    check("skill://billing/%72efunds", None);
     check("skill://billing/refunds/templates/mail.md", Some("skill://billing/refunds/templates/mail.md"));
     check("skill://billing/refunds/templates", Some("folder billing/refunds/templates"));
     check("skill://billing", Some("folder billing"));

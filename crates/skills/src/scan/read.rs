@@ -62,7 +62,7 @@ impl Walk<'_> {
             return Err(Unreadable::NoFile);
         }
         self.check_room(metadata.len(), room)?;
-        let file = match self.from_before(at, path, &metadata) {
+        let file = match self.known(at, path, &metadata) {
             Some(file) => file,
             None => Arc::new(self.read_anew(at, &real, path)?),
         };
@@ -92,7 +92,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn from_before(&self, at: &Path, path: &SkillPath, metadata: &Metadata) -> Option<Arc<File>> {
+    fn known(&self, at: &Path, path: &SkillPath, metadata: &Metadata) -> Option<Arc<File>> {
         let file = self.before.get(at)?;
         let same = file.source.settled && file.source.stamp == stamp(metadata) && file.path == *path;
         same.then(|| Arc::clone(file))

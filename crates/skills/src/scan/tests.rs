@@ -99,7 +99,7 @@ fn what_is_too_much_is_left_out_and_said() {
     check(Limits { total_bytes: 212, ..Limits::default() }, 4, "all skills together");
     check(Limits { depth: 2, ..Limits::default() }, 4, "nested deeper than 2");
     check(Limits { skills: 1, ..Limits::default() }, 3, "more than 1 skills");
-    check(Limits { entries: 3, ..Limits::default() }, 1, "more than 3 files");
+    check(Limits { entries: 6, ..Limits::default() }, 3, "more than 6 files");
 }
 
 #[test]
