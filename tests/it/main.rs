@@ -13,4 +13,5 @@ mod misbehaving;
 mod process_trees;
 mod questions;
 mod sessions;
+mod skills;
 mod stdio_front;

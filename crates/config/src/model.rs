@@ -12,6 +12,7 @@ mod policy;
 mod quotas;
 mod runtime;
 mod servers;
+mod skills;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,8 +26,9 @@ pub use ledger::{Fsync, LedgerConfig, OnLedgerFailure, Redaction, Retention};
 pub use listen::{CorsConfig, ListenConfig, ListenTransport, TlsConfig};
 pub use policy::{Action, ApprovalRule, Approver, Effect, PolicyConfig, PolicyDefault, PolicyRule};
 pub use quotas::{PriceRule, PricesConfig, Quota, QuotaScope};
-pub use runtime::{LogConfig, LogFormat, LogLevel, RuntimeConfig, SkillsConfig};
+pub use runtime::{LogConfig, LogFormat, LogLevel, RuntimeConfig};
 pub use servers::{ApprovalMode, EraChoice, Isolation, ServerConfig, StartMode, Transport};
+pub use skills::SkillsConfig;
 
 /// The whole configuration of a gateway.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

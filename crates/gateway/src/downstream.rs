@@ -10,6 +10,7 @@ pub mod health;
 pub mod http;
 pub mod origin;
 pub mod respond;
+pub mod skills;
 pub mod sse;
 pub mod stdio;
 pub mod streamable;

@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod lists;
+mod stand_in;
 pub mod watching;
 
 use std::sync::Arc;
@@ -66,12 +67,22 @@ async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> 
     let method = message.method().unwrap_or(Method::Unknown);
     match (method, client) {
         (
-            Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::ResourcesTemplatesList,
+            Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourcesTemplatesList
+            | Method::SkillsList,
             _,
         ) => lists::page(gateway, client, message, method).await,
-        (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::Complete, _) => {
-            calls::begin(gateway, client, message).await
-        }
+        (
+            Method::ToolsCall
+            | Method::PromptsGet
+            | Method::ResourcesRead
+            | Method::SkillsGet
+            | Method::DirectoryRead
+            | Method::Complete,
+            _,
+        ) => calls::begin(gateway, client, message).await,
         (
             Method::TasksGet
             | Method::TasksResult

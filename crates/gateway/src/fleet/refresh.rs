@@ -5,10 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use toolgate_client::CallError;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Kind as MessageKind, Object, text};
+use toolgate_protocol::{Kind as MessageKind, object, text};
 
 use crate::catalog::{Kind, Listing, UnusablePage};
 use crate::fleet::Member;
+
+/// The extension by which servers list skills.
+const SKILLS: &str = "io.modelcontextprotocol/skills";
 
 /// Why a server's lists could not be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +110,10 @@ fn declares(capabilities: &[u8], kind: Kind) -> bool {
         Kind::Tool => "tools",
         Kind::Prompt => "prompts",
         Kind::Resource | Kind::Template => "resources",
+        Kind::Skill => {
+            let extensions = object::value_of(capabilities, "extensions");
+            return extensions.is_some_and(|extensions| object::value_of(extensions, SKILLS).is_some());
+        }
     };
-    Object::parse(capabilities).is_ok_and(|capabilities| capabilities.get(key).is_some())
+    object::value_of(capabilities, key).is_some()
 }

@@ -66,7 +66,7 @@ impl Gateway {
         let method = match kind {
             Kind::Tool => Method::ToolsChanged,
             Kind::Prompt => Method::PromptsChanged,
-            Kind::Resource | Kind::Template => Method::ResourcesChanged,
+            Kind::Resource | Kind::Template | Kind::Skill => Method::ResourcesChanged,
         };
         let message = notice::write(method.name(), None);
         self.each_session(|session| session.mailbox.push(message.clone()));

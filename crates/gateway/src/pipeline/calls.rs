@@ -10,7 +10,7 @@ use crate::enforce;
 use crate::enforce::arguments::ToolCheck;
 use crate::fleet::Member;
 use crate::gateway::Gateway;
-use crate::pipeline::{Outcome, has_member};
+use crate::pipeline::{Outcome, has_member, stand_in};
 use crate::relay::passage::{Cleared, Way};
 use crate::relay::{Asked, Passage};
 use crate::router::{self, Routed};
@@ -38,6 +38,10 @@ pub async fn begin(
         }
         routed => routed?,
     };
+    if let Some(prepared) = stand_in::prepare(gateway, client, &published, message, &routed)? {
+        let check = prepared.message.field_text(Field::Name).and_then(|name| published.check(&name));
+        return relay(gateway, client, &prepared.message, asked, prepared.routed, check);
+    }
     let check = message.field_text(Field::Name).and_then(|name| published.check(&name));
     relay(gateway, client, message, asked, routed, check)
 }
@@ -53,7 +57,7 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
         None => only_with_tasks(&published.members),
     };
     let member = member.ok_or_else(unknown)?;
-    let routed = Routed { member, target: None, native: None, parameters: Vec::new() };
+    let routed = Routed { member, target: None, skill: None, native: None, parameters: Vec::new() };
     relay(gateway, client, message, asked, routed, None)
 }
 
@@ -79,6 +83,11 @@ fn relay(
             Code::InvalidParams,
             "'requestState' is not one that was given out here",
         ));
+    }
+    if let Some(skill) = &routed.skill
+        && !enforce::is_visible(&gateway.gate, client.principal(), skill)
+    {
+        return Err(enforce::refuse::unknown(skill.kind, &skill.exposed));
     }
     let call = Call {
         message: message.clone(),
