@@ -164,7 +164,7 @@ fn what_is_hidden_is_hidden_on_every_way() {
             let answer = stranger.call("skills__read_skill", &json!({ "uri": uri }));
             answer.answer["error"].to_string().replace(uri, "URI")
         };
-        assert_eq!(same(SECRET), same("skill://hr/nothing/SKILL.md"), "hidden is like not there");
+        assert_eq!(same(SECRET), same("skill://no/nothing/SKILL.md"), "hidden is like not there");
     }
     let as_stranger = [("x-mcp-client-id", "stranger")];
     assert_eq!(get(&gateway, "/skills/hr/payroll", &as_stranger).head.status, 404);

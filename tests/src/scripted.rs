@@ -1,7 +1,8 @@
 //! An MCP server that does what its script says, in either era and over any transport.
 //!
-//! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`. The name
-//! of a called tool says what it does then: answer, ask, report, wait, or one of the things that no server should do.
+//! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`,
+//! `skill=uri`. The name of a called tool says what it does then: answer, ask, report, wait, or one of the things that
+//! no server should do.
 
 mod calls;
 mod lists;

@@ -31,7 +31,9 @@ pub const ALIAS: &str = "io.toolgate/alias";
 pub const READS: &str = "io.toolgate/reads";
 /// In the `_meta` of a tool: it speaks of resources, and must be told which are hidden.
 pub const SHOWS_RESOURCES: &str = "io.toolgate/shows-resources";
-/// In the `_meta` of contents: the entity tag. In that of a read: see [`IF_NONE_MATCH`].
+/// In the `_meta` of what `read_skill` gives: the URI of the file.
+pub const URI: &str = "io.toolgate/uri";
+/// In the `_meta` of a listed resource and of contents: the entity tag.
 pub const ETAG: &str = "io.toolgate/etag";
 /// In the `_meta` of a read: entity tags that the caller has the content of.
 pub const IF_NONE_MATCH: &str = "io.toolgate/if-none-match";

@@ -1,6 +1,7 @@
 //! `resources/read`: a file, a part of it, or the news that nothing is new; and the list of a category.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,11 +21,7 @@ pub(super) fn read(library: &Library, params: &Params) -> Result<Value, ErrorRep
     if let Some(selection) = selection(uri)? {
         return Ok(list(library, uri, &selection, params));
     }
-    let file = match library.at(uri) {
-        Ok(Place::File(file)) => file,
-        Ok(Place::Folder(_)) => return Err(missing(&NotServed::Nothing(uri.to_owned()), uri)),
-        Err(error) => return Err(missing(&error, uri)),
-    };
+    let file = file(library, uri)?;
     if params.meta_text(IF_NONE_MATCH).is_some_and(|tags| file.digest.is_among(tags)) {
         return Ok(json!({"contents": [], "_meta": {NOT_MODIFIED: true, ETAG: file.digest.etag()}}));
     }
@@ -38,6 +35,15 @@ pub(super) fn read(library: &Library, params: &Params) -> Result<Value, ErrorRep
         })?),
     };
     Ok(json!({ "contents": [contents(&file, wanted)?] }))
+}
+
+/// The file at a URI. A folder is none, and is not told apart from what is not there.
+pub(super) fn file(library: &Library, uri: &str) -> Result<Arc<File>, ErrorReply> {
+    match library.at(uri) {
+        Ok(Place::File(file)) => Ok(file),
+        Ok(Place::Folder(_)) => Err(missing(&NotServed::Nothing(uri.to_owned()), uri)),
+        Err(error) => Err(missing(&error, uri)),
+    }
 }
 
 /// A file, or a part of it, with what says which part that is.

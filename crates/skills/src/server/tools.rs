@@ -7,8 +7,9 @@ use toolgate_protocol::{Code, ErrorReply};
 
 use super::arguments::Params;
 use super::reading;
-use super::{ETAG, NOT_MODIFIED, RANGE, READS, SHOWS_RESOURCES};
-use crate::library::{Library, Place, Selection};
+use super::{ETAG, NOT_MODIFIED, RANGE, READS, SHOWS_RESOURCES, URI};
+use crate::file::File;
+use crate::library::{Library, Selection};
 use crate::range::ByteRange;
 use crate::skill::Skill;
 
@@ -67,7 +68,13 @@ pub(super) fn call(library: &Library, params: &Params) -> Result<Value, ErrorRep
     let arguments = params.get("arguments").unwrap_or(&Value::Null);
     match params.text("name")? {
         "find_skills" => Ok(find(library, arguments, params).unwrap_or_else(|words| failed(&words))),
-        "read_skill" => Ok(read(library, arguments).unwrap_or_else(|words| failed(&words))),
+        "read_skill" => {
+            let missing = || ErrorReply::new(Code::InvalidParams, "'uri' must be a string");
+            let uri = arguments.get("uri").and_then(Value::as_str).ok_or_else(missing)?;
+            // An error of the protocol, so that the gate can tell all callers the same of what is not there for them.
+            let file = reading::file(library, uri)?;
+            Ok(read(library, &file, arguments).unwrap_or_else(|words| failed(&words)))
+        }
         name => Err(ErrorReply::new(Code::InvalidParams, format!("Unknown tool: {name}"))),
     }
 }
@@ -101,28 +108,23 @@ fn find(library: &Library, arguments: &Value, params: &Params) -> Result<Value, 
     Ok(json!({"content": [{"type": "text", "text": text}], "structuredContent": {"skills": found}}))
 }
 
-fn read(library: &Library, arguments: &Value) -> Result<Value, String> {
+fn read(library: &Library, file: &File, arguments: &Value) -> Result<Value, String> {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
-    let uri = text("uri").ok_or("'uri' must be a string")?;
-    let file =
-        match library.at(uri).map_err(|error| format!("{error}; find_skills gives the URIs there are"))? {
-            Place::File(file) => file,
-            Place::Folder(path) => return Err(format!("'{path}' is a folder; read a file in it")),
-        };
-    let mut meta = json!({"uri": &*file.uri, ETAG: file.digest.etag()});
+    let mut meta = json!({URI: &*file.uri, ETAG: file.digest.etag()});
     if text("if_none_match").is_some_and(|tags| file.digest.is_among(tags)) {
         meta[NOT_MODIFIED] = json!(true);
         return Ok(json!({"content": [{"type": "text", "text": "Not modified."}], "_meta": meta}));
     }
     let range = text("range")
         .map(|range| ByteRange::parse_header(range).ok_or("'range' must look like bytes=0-4095"));
-    let contents = reading::contents(&file, range.transpose()?).map_err(|error| error.message)?;
-    let document = contents.get("text").ok_or_else(|| format!("{uri} is {}, not text", file.media_type))?;
+    let contents = reading::contents(file, range.transpose()?).map_err(|error| error.message)?;
+    let document =
+        contents.get("text").ok_or_else(|| format!("{} is {}, not text", file.uri, file.media_type))?;
     if let Some(range) = contents.pointer(&format!("/_meta/{}", RANGE.replace('/', "~1"))) {
         meta[RANGE] = range.clone();
     }
     let mut content = vec![json!({"type": "text", "text": document})];
-    let skill = library.skill_of(&file);
+    let skill = library.skill_of(file);
     let others: Vec<&str> = skill
         .iter()
         .flat_map(|skill| &skill.files)
