@@ -83,8 +83,10 @@ async fn fetch_list(member: &Member, kind: Kind, listing: &mut Listing) -> Resul
         };
         let answer = member.server.request(kind.method(), params).await?;
         if answer.message.kind() == MessageKind::Error {
-            // Servers often declare resources and have no templates to list.
-            if kind == Kind::Template && answer.message.field(Field::Code) == Some(b"-32601") {
+            let has_no_method = answer.message.field(Field::Code) == Some(b"-32601");
+            // Servers often declare resources and have no templates to list; and an extension that does not work must
+            // not take from a server what does.
+            if kind == Kind::Skill || kind == Kind::Template && has_no_method {
                 return Ok(());
             }
             let error = answer.message.body().map(|error| String::from_utf8_lossy(error).into_owned());
