@@ -259,6 +259,21 @@ fn a_tool_is_shown_with_its_skill() {
 }
 
 #[test]
+fn the_configuration_gives_a_tool_its_skill() {
+    let folder = folder();
+    let setup = setup(&folder, "").set("skills.links.s__echo=skill://billing/refunds");
+    let gateway = setup.server("s", scripted(&["legacy"])).start();
+    let tools = Client::legacy(&gateway).request("tools/list", &json!({}));
+    let tools = tools.result()["tools"].as_array().unwrap().clone();
+    let linked: Vec<&Value> = tools
+        .iter()
+        .filter(|tool| tool["description"].as_str().unwrap().contains("Skill skill://"))
+        .collect();
+    assert_eq!(linked.len(), 1);
+    assert_eq!(linked[0]["description"], format!("does echo\n\nSkill {DOCUMENT}: Give money back"));
+}
+
+#[test]
 fn a_reload_keeps_the_skills() {
     let folder = folder();
     let gateway = setup(&folder, "").start();

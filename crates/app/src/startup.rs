@@ -74,6 +74,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         max_concurrency: config.runtime.max_concurrency,
         progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
+        skills_of_tools: config.skills.links.clone(),
         state_dir,
         key,
     };

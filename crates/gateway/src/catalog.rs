@@ -19,7 +19,7 @@ mod templates;
 mod uris;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub use cursor::InvalidCursor;
@@ -141,6 +141,18 @@ impl Catalog {
     /// the only one with resources at all.
     pub fn resource(&self, uri: &str) -> Option<Route> {
         self.known_resource(uri).or_else(|| self.only_server(uri))
+    }
+
+    /// The same with more skills of tools: their URIs by the exposed names of the tools. They count more than what the
+    /// servers of the tools say.
+    pub fn with_skills(mut self, skills: &BTreeMap<String, String>) -> Catalog {
+        let mut links = std::mem::take(&mut self.links);
+        links.add_skills(
+            self.items(Kind::Resource),
+            skills.iter().map(|(tool, uri)| (tool.as_str(), uri.as_str())),
+        );
+        self.links = links;
+        self
     }
 
     /// Where a skill is asked about: at the server that lists it.

@@ -1,5 +1,6 @@
 //! Section `skills`: folders of SKILL.md documents.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct SkillsConfig {
     pub dirs: Vec<PathBuf>,
     /// The name under which they are a server beside the others, in rules, quotas and the names of tools.
     pub name: String,
+    /// Tools, by the names that clients see, with the URIs of skills. A skill is named at the end of its tool's description.
+    pub links: BTreeMap<String, String>,
     /// Read the folders again when something in them changes.
     pub watch: bool,
     /// How long the list is trusted when the folder cannot be watched.
@@ -50,6 +53,7 @@ impl Default for SkillsConfig {
             dir: None,
             dirs: Vec::new(),
             name: "skills".into(),
+            links: BTreeMap::new(),
             watch: true,
             cache_ttl: Duration::from_secs(600),
             max_skills: 2000,

@@ -30,19 +30,30 @@ impl Links {
                 links.aliases.entry(Arc::from(&*alias)).or_insert(at);
             }
         }
-        let linked: Vec<_> =
-            tools.iter().filter_map(|tool| Some((tool, tool.entry.meta_text(SKILL)?))).collect();
-        if linked.is_empty() {
-            return links;
+        let named = tools.iter().filter_map(|tool| Some((tool.exposed(), tool.entry.meta_text(SKILL)?)));
+        let named: Vec<_> = named.collect();
+        links.add_skills(resources, named.iter().map(|(tool, uri)| (*tool, &**uri)));
+        links
+    }
+
+    /// Adds the skills of tools: exposed names and URIs.
+    pub(super) fn add_skills<'a>(
+        &mut self,
+        resources: &[Item],
+        skills: impl Iterator<Item = (&'a str, &'a str)>,
+    ) {
+        let mut skills = skills.peekable();
+        if skills.peek().is_none() {
+            return;
         }
+        // Of several servers with the same URI the first counts.
         let natives: HashMap<&str, usize> =
             resources.iter().enumerate().rev().map(|(at, item)| (&**item.native(), at)).collect();
-        for (tool, uri) in linked {
-            if let Some(at) = natives.get(&*uri).copied().or_else(|| links.alias(&uri)) {
-                links.skills.insert(Arc::clone(&tool.exposed), at);
+        for (tool, uri) in skills {
+            if let Some(at) = natives.get(uri).copied().or_else(|| self.alias(uri)) {
+                self.skills.insert(Arc::from(tool), at);
             }
         }
-        links
     }
 
     /// The resource that an alias stands for.

@@ -20,7 +20,9 @@ impl Gateway {
     pub(super) fn publish_for(&self, told: &[Kind]) {
         // One at a time: what was made from older lists must not replace what was made from newer ones.
         let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
-        let published = Arc::new(Published::of(&self.fleet.members(), self.settings.naming));
+        let settings = &self.settings;
+        let published = Published::of(&self.fleet.members(), settings.naming, &settings.skills_of_tools);
+        let published = Arc::new(published);
         let before = self.published.swap(Arc::clone(&published));
         for clash in published.catalog.clashes() {
             if !before.catalog.clashes().contains(clash) {

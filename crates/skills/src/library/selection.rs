@@ -1,7 +1,7 @@
 //! Which skills are meant: those of a category, those with tags.
 
 use crate::skill::Skill;
-use crate::uri::{SCHEME, SkillPath, UriError};
+use crate::uri::{SkillPath, UriError};
 
 /// A choice of skills; the default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,9 +11,11 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The skills below a category, those in categories inside of it too.
+    /// The skills below a category as it is called, those in categories inside of it too.
     pub fn of_category(category: &str) -> Result<Selection, UriError> {
-        Selection::parse(&format!("{SCHEME}{category}/*"))
+        let path = SkillPath::from_names(category.split('/'));
+        let category = path.ok_or_else(|| UriError::NoName(category.to_owned()))?;
+        Ok(Selection { category: Some(category), tags: Vec::new() })
     }
 
     /// Reads `skill://trading/*`, or `skill://*` for all.

@@ -122,6 +122,8 @@ fn skills_are_selected_by_category_and_tag() {
     check(Selection::of_category("billing-old").unwrap(), &["plain"]);
     check(Selection::default().with_tags(["MONEY".to_owned()]), &["refunds"]);
     check(Selection::of_category("nowhere").unwrap(), &[]);
+    check(Selection::of_category("no where").unwrap(), &[]);
+    assert!(Selection::of_category("a/../b").is_err());
     assert!(Selection::parse("skill://../*").is_err());
 }
 
