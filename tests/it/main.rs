@@ -15,5 +15,6 @@ mod process_trees;
 mod questions;
 mod reloads;
 mod sessions;
+mod skills;
 mod stdio_front;
 mod thousand_starts;

@@ -8,6 +8,7 @@ mod fresh_keys;
 pub(crate) mod gate;
 pub(crate) mod key;
 pub(crate) mod rules;
+pub(crate) mod skills;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,6 +71,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         max_concurrency: config.runtime.max_concurrency,
         progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
+        skills_of_tools: config.skills.links.clone(),
         state_dir,
         results: Limits {
             max_bytes: config.results.max_bytes as u64,
@@ -80,7 +82,9 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     };
     let gateway = Gateway::start(settings, gate)?;
     gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
-    gateway.apply(desired::servers(config), desired::naming(config));
+    let mut servers = desired::servers(config);
+    servers.extend(skills::begin(&gateway, &config.skills));
+    gateway.apply(servers, desired::naming(config));
     Ok(gateway)
 }
 
@@ -92,6 +96,8 @@ pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), Start
     gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
     gateway.annex.store(annex);
     gateway.gate.set_policy(gate::policy(config));
-    gateway.apply(desired::servers(config), desired::naming(config));
+    let mut servers = desired::servers(config);
+    servers.extend(skills::present(gateway));
+    gateway.apply(servers, desired::naming(config));
     Ok(())
 }

@@ -3,12 +3,13 @@
 //! Lists are long and read again whenever a server says that they changed, so an entry is found, checked and taken
 //! apart in the same single pass that checks the grammar of the page around it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use toolgate_protocol::header::parameter::{self, Annotation};
 use toolgate_protocol::scan::{Malformed, Scanner, Shape};
-use toolgate_protocol::{Span, text};
+use toolgate_protocol::{Span, object, text};
 
 use super::digest::Digest;
 use super::kind::Kind;
@@ -53,6 +54,11 @@ impl Entry {
     /// The arguments of a tool that are repeated in `Mcp-Param-…` headers.
     pub fn annotations(&self) -> &[Annotation] {
         &self.annotations
+    }
+
+    /// The text under a key of its `_meta`.
+    pub fn meta_text(&self, key: &str) -> Option<Cow<'_, str>> {
+        text::string(object::value_of(self.meta?.of(&self.raw), key)?)
     }
 
     /// Where the name or URI stands, with its quotation marks.
