@@ -54,6 +54,7 @@ proptest! {
                 Transport::Http { url, .. } | Transport::Sse { url, .. } => {
                     prop_assert_eq!(json!(url), record["url"].clone());
                 }
+                Transport::InProcess(_) => prop_assert!(false, "no record asks for that"),
             }
         }
     }
