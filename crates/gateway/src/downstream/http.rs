@@ -55,7 +55,8 @@ async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
         let gateway = Arc::clone(&gateway);
         service_fn(move |request| {
             let gateway = Arc::clone(&gateway);
-            async move { Ok::<_, Infallible>(answer(&gateway, request, peer).await) }
+            // Boxed, because the connection moves the future of each request about before it is polled.
+            Box::pin(async move { Ok::<_, Infallible>(answer(&gateway, request, peer).await) })
         })
     };
     if let Err(error) = connection::drive(stream, service, &gateway.stopping).await {
@@ -90,8 +91,7 @@ async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr)
     let path = request.uri().path();
     match (request.method(), path) {
         (&Method::POST, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
-            // Boxed, because the connection moves the future of each request about before it is polled.
-            Ok(principal) => Box::pin(streamable::post(gateway, request, &principal)).await,
+            Ok(principal) => streamable::post(gateway, request, &principal).await,
             Err(refusal) => refusal.response(),
         },
         (&Method::GET, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
@@ -107,11 +107,11 @@ async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr)
             Err(refusal) => refusal.response(),
         },
         (&Method::POST, sse::MESSAGES) => match caller(gateway, &request, peer) {
-            Ok(principal) => sse::post(gateway, request, &principal).await,
+            Ok(principal) => Box::pin(sse::post(gateway, request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
         (&Method::GET, path) if path.starts_with(skills::PREFIX) => match caller(gateway, &request, peer) {
-            Ok(principal) => skills::get(gateway, &request, &principal).await,
+            Ok(principal) => Box::pin(skills::get(gateway, &request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
         (&Method::GET, "/health") => health::answer(gateway),

@@ -25,6 +25,8 @@ use crate::retention::{self, Retention};
 
 /// How often abandoned folders and old segments are looked for.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+/// How far it stands back when the processors are busy.
+const NICENESS: i32 = 10;
 /// Waiting requests to catch up; more than one at a time makes no sense.
 const MAXIMUM_REQUESTS: usize = 4;
 
@@ -68,6 +70,9 @@ impl Shipper {
             swept: None,
         };
         let run = move || {
+            // Calls come first: while they need every processor the index may lag behind, and nothing is lost by that.
+            // Where it is not allowed, it shares the processors like everybody.
+            let _ = rustix::process::nice(NICENESS);
             loop {
                 let request = received.recv_timeout(interval);
                 work.run();
