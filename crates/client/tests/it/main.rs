@@ -7,6 +7,7 @@ mod http_script;
 mod over_http;
 mod over_sse;
 mod over_stdio;
+mod pools;
 mod process_tree;
 mod rig;
 mod subscriptions;
