@@ -7,6 +7,7 @@ pub(crate) mod files;
 mod fresh_keys;
 pub(crate) mod gate;
 pub(crate) mod key;
+pub(crate) mod python_files;
 pub(crate) mod rules;
 
 use std::path::PathBuf;
@@ -74,7 +75,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     };
     let gateway = Gateway::start(settings, gate)?;
     gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
-    gateway.apply(desired::servers(config), desired::naming(config));
+    apply_servers(&gateway, config);
     Ok(gateway)
 }
 
@@ -86,6 +87,11 @@ pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), Start
     gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
     gateway.annex.store(annex);
     gateway.gate.set_policy(gate::policy(config));
-    gateway.apply(desired::servers(config), desired::naming(config));
+    apply_servers(gateway, config);
     Ok(())
+}
+
+/// Makes the servers those of a configuration, with their files as they are now.
+pub(crate) fn apply_servers(gateway: &Arc<Gateway>, config: &Config) {
+    gateway.apply(desired::servers(config), desired::naming(config));
 }

@@ -82,8 +82,16 @@ fn database() -> Desired {
         max_concurrency: 1,
         max_waiting: 1,
         max_message_bytes: 1 << 20,
+        processes: 1,
     };
-    Desired { spec, isolated: false, max_output_bytes: None, tool_timeouts: Vec::new() }
+    Desired {
+        spec,
+        isolated: false,
+        max_output_bytes: None,
+        tool_timeouts: Vec::new(),
+        trusts_prices: false,
+        files: None,
+    }
 }
 
 fn tools() -> Value {

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use toolgate_governance::Micros;
 use toolgate_protocol::header::parameter::{self, Annotation};
 use toolgate_protocol::scan::{Malformed, Scanner, Shape};
-use toolgate_protocol::{Span, text};
+use toolgate_protocol::{Object, Span, text};
 
 use super::digest::Digest;
 use super::kind::Kind;
@@ -22,6 +23,7 @@ pub struct Entry {
     meta: Option<Span>,
     input_schema: Option<Span>,
     annotations: Vec<Annotation>,
+    price: Option<Micros>,
     digest: u64,
 }
 
@@ -55,6 +57,11 @@ impl Entry {
         &self.annotations
     }
 
+    /// What it says it costs, in its `_meta`.
+    pub fn price(&self) -> Option<Micros> {
+        self.price
+    }
+
     /// Where the name or URI stands, with its quotation marks.
     pub(super) fn identity_place(&self) -> Span {
         self.identity
@@ -78,6 +85,12 @@ pub(super) enum Annotations {
     Binding,
     /// The server reads no headers: invalid annotations are as good as none.
     Advisory,
+}
+
+/// The price that a `_meta` names: decimal text, which can be read exactly.
+fn price_in(meta: &[u8]) -> Option<Micros> {
+    let meta = Object::parse(meta).ok()?;
+    Micros::from_units(meta.text("io.toolgate/price")?.parse().ok()?)
 }
 
 /// What one element of a list turned out to be.
@@ -154,6 +167,7 @@ impl Found {
             meta: self.meta.map(|place| place.within(self.whole)),
             input_schema: self.schema.map(|place| place.within(self.whole)),
             annotations: annotated,
+            price: self.meta.and_then(|place| price_in(place.of(page))),
             digest: Digest::new("entry").part(&raw).short(),
             raw,
         })

@@ -23,8 +23,16 @@ fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
         max_concurrency: 1,
         max_waiting: 1,
         max_message_bytes: 1 << 20,
+        processes: 1,
     };
-    let desired = Desired { spec, isolated: true, max_output_bytes: None, tool_timeouts: Vec::new() };
+    let desired = Desired {
+        spec,
+        isolated: true,
+        max_output_bytes: None,
+        tool_timeouts: Vec::new(),
+        trusts_prices: false,
+        files: None,
+    };
     fleet.apply(vec![desired], |_| None).remove(0)
 }
 
