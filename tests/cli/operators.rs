@@ -128,6 +128,13 @@ fn calls_are_explained_and_counted() {
     };
     check("anna", "refused");
     check("bert", "passes");
+    let narrowed = ["explain", "--client", "bert", "--tool", "plain__fail", "--narrow", "plain__e*"];
+    let explained = json_of(&scene, &narrowed);
+    assert_eq!(
+        (&explained["outcome"], &explained["stages"][0]["rule"]),
+        (&json!("hidden"), &json!("request"))
+    );
+    scene.run(&["explain", "--client", "bert", "--tool", "plain__fail", "--narrow", ""]).code(2);
     let used = |client: &str| json_of(&scene, &["quotas", "--client", client])["limits"][0]["used"].clone();
     {
         let _running = scene.start(&[]);

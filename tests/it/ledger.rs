@@ -18,7 +18,7 @@ fn folder(gateway: &Gateway) -> PathBuf {
 }
 
 /// All records of a gateway, which must be sound.
-fn records(gateway: &Gateway) -> Vec<Record> {
+pub(crate) fn records(gateway: &Gateway) -> Vec<Record> {
     for found in verify(&folder(gateway)).unwrap() {
         assert!(found.damage.is_none(), "{found:?}");
     }

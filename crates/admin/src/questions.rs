@@ -137,6 +137,9 @@ pub struct ExplainQuery {
     /// The arguments, as JSON text.
     #[serde(default, deserialize_with = "parsed")]
     pub arguments: Option<String>,
+    /// What the request itself leaves out, as in the header `X-Toolgate-Tools`.
+    #[serde(default, deserialize_with = "parsed")]
+    pub narrow: Option<String>,
 }
 
 /// An operation without parameters.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use toolgate_gateway::Gateway;
 use toolgate_gateway::catalog;
+use toolgate_gateway::pipeline::narrow;
 use toolgate_gateway::published::Published;
 use toolgate_governance::{Explanation, Kind, Remaining, Request, Standing, Subject};
 
@@ -36,10 +37,12 @@ pub(crate) fn explain(
     {
         return Err(Problem::invalid(format!("'arguments' is not JSON: {error}")));
     }
+    let narrowing = query.narrow.as_deref().map(narrow::patterns).transpose();
+    let narrowing = narrowing.map_err(|error| Problem::invalid(error.to_string()))?;
     let check = published.check(&thing.exposed).filter(|_| thing.kind == Kind::Tool);
     let request = Request {
         subject: thing.subject(),
-        narrowing: None,
+        narrowing: narrowing.as_ref(),
         arguments: query.arguments.as_deref().map(str::as_bytes),
         // Without arguments it is asked about the tool, not about a call that lacks them.
         argument_check: check.filter(|_| query.arguments.is_some()).map(|check| check as _),

@@ -40,8 +40,8 @@ pub(crate) async fn ask(gateway: &Arc<Gateway>, method: &str, params: Value) -> 
     let principal = Arc::new(Principal::named(OPERATOR));
     let client = admit::admit_modern(&message, &principal)
         .map_err(|refusal| ErrorAnswer::refused(refusal.reply.message))?;
-    match pipeline::handle(gateway, &client, message).await {
-        Outcome::Answer(answer, _) => read(&answer),
+    match pipeline::handle(gateway, &client, message, None).await {
+        Outcome::Answer(last) => read(&last.bytes),
         Outcome::Passage(mut passage) => loop {
             match passage.next().await {
                 // Progress and logs: nobody here looks at them.

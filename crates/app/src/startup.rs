@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use toolgate_config::Config;
 use toolgate_gateway::downstream::origin::Origins;
+use toolgate_gateway::results::Limits;
 use toolgate_gateway::seal::SealError;
 use toolgate_gateway::{Gateway, Settings};
 
@@ -71,6 +72,11 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
         state_dir,
+        results: Limits {
+            max_bytes: config.results.max_bytes as u64,
+            max_count: config.results.max_count,
+            keep_for: config.results.keep_for,
+        },
         key,
     };
     let gateway = Gateway::start(settings, gate)?;

@@ -94,8 +94,13 @@ impl Board {
 
     /// Writes that the server is ready and what it said of itself.
     pub(crate) fn ready(&self, greeting: Greeting) {
-        self.status.send_modify(|status| status.greeting = Some(greeting));
+        self.greeted(greeting);
         self.set(State::Ready, None, None);
+    }
+
+    /// Writes what the server said of itself. Whoever waits for the connection looks again, whatever the state.
+    pub(crate) fn greeted(&self, greeting: Greeting) {
+        self.status.send_modify(|status| status.greeting = Some(greeting));
     }
 
     /// Tells something.

@@ -11,6 +11,7 @@ mod ledger;
 mod listen;
 mod policy;
 mod quotas;
+mod results;
 mod runtime;
 mod servers;
 
@@ -28,8 +29,9 @@ pub use ledger::{Fsync, LedgerConfig, OnLedgerFailure, Redaction, Retention};
 pub use listen::{CorsConfig, ListenConfig, ListenTransport, TlsConfig};
 pub use policy::{Action, ApprovalRule, Approver, Effect, PolicyConfig, PolicyDefault, PolicyRule};
 pub use quotas::{PriceRule, PricesConfig, Quota, QuotaScope};
+pub use results::ResultsConfig;
 pub use runtime::{LogConfig, LogFormat, LogLevel, RuntimeConfig, SkillsConfig};
-pub use servers::{ApprovalMode, EraChoice, Isolation, ServerConfig, StartMode, Transport};
+pub use servers::{ApprovalMode, EraChoice, Isolation, LongOutput, ServerConfig, StartMode, Transport};
 
 /// The whole configuration of a gateway. Relative paths in a file mean the folder of that file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +65,8 @@ pub struct Config {
     pub quotas: Vec<Quota>,
     /// The record of every call.
     pub ledger: LedgerConfig,
+    /// Long results that are kept for their callers.
+    pub results: ResultsConfig,
     /// The admin API and page.
     pub admin: AdminConfig,
 }

@@ -43,6 +43,15 @@ pub(crate) fn record(section: Section, entry: &Entry, problems: &mut Vec<Problem
             complain(key, "0 would stop every call", "leave it out for the default");
         }
     }
+    if record.get("long_output").and_then(Node::as_text) == Some("spill")
+        && record.get("max_output_bytes").is_none()
+    {
+        complain(
+            "long_output",
+            "nothing is too long without `max_output_bytes`",
+            "say from which size on outputs are kept",
+        );
+    }
     for key in ["allowed_tools", "denied_tools"] {
         if record.get(key).is_some_and(|list| list.items().iter().any(|item| item.as_text() == Some(""))) {
             complain(key, "an empty pattern matches nothing", "use `*` for all tools");

@@ -10,13 +10,14 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use toolgate_client::Call;
-use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Subject};
+use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Standing, Subject};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::{Code, ErrorReply, Message};
 
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Closing;
+use crate::enforce::refuse::Stopped;
 use crate::gate::Gate;
 use crate::principal::Principal;
 use crate::recorder::{Draft, End, Recorder};
@@ -32,11 +33,10 @@ pub fn request(
     target: &Target,
     check: Option<&ToolCheck>,
     call: Call,
-) -> Result<(Admitted<Call>, Closing), ErrorReply> {
+) -> Result<(Admitted<Call>, Closing), Stopped> {
     let now = Timestamp::now();
     let begun = Instant::now();
-    let principal = client.principal();
-    let standing = gate.standing(principal);
+    let standing = gate.standing(client.principal());
     // A second handle to the message, because the call itself moves on.
     let message = call.message.clone();
     let asked = Request {
@@ -47,9 +47,52 @@ pub fn request(
         declared_price: target.declared_price,
         now,
     };
-    let draft = Draft {
+    let draft = draft(client, target, &message, now);
+    let revision = standing.policy().revision();
+    refuse_unrecorded(gate, &draft, begun, revision)?;
+    match toolgate_governance::admit(&standing, &gate.meters, &asked, call) {
+        Ok(admitted) => Ok((admitted, Closing::new(Arc::clone(gate), draft, begun, revision))),
+        Err(denied) => Err(stopped(gate, &standing, target, &draft, &denied, begun)),
+    }
+}
+
+/// Asks what limits say of a client that reads what is its own already. What comes back is to be closed when it has.
+pub fn owner(
+    gate: &Arc<Gate>,
+    client: &Client,
+    target: &Target,
+    message: &Message,
+) -> Result<Closing, Stopped> {
+    let now = Timestamp::now();
+    let begun = Instant::now();
+    let standing = gate.standing(client.principal());
+    let draft = draft(client, target, message, now);
+    let revision = standing.policy().revision();
+    refuse_unrecorded(gate, &draft, begun, revision)?;
+    match toolgate_governance::admit_owner(&standing, &gate.meters, &Request::new(subject(target), now)) {
+        Ok(terms) => {
+            let mut closing = Closing::new(Arc::clone(gate), draft, begun, revision);
+            closing.runs_under(terms);
+            Ok(closing)
+        }
+        Err(refusal) => Err(stopped(gate, &standing, target, &draft, &refusal.into(), begun)),
+    }
+}
+
+/// Whether something exists for a client at all. What is hidden must look like what is not there.
+pub fn is_visible(
+    gate: &Gate,
+    principal: &Principal,
+    narrowing: Option<&Narrowing>,
+    target: &Target,
+) -> bool {
+    gate.standing(principal).is_visible(&subject(target), narrowing)
+}
+
+fn draft(client: &Client, target: &Target, message: &Message, now: Timestamp) -> Draft {
+    Draft {
         time_us: now.as_microsecond(),
-        principal: Arc::clone(principal),
+        principal: Arc::clone(client.principal()),
         kind: match target.kind {
             Kind::Tool => toolgate_ledger::Kind::ToolCall,
             Kind::Resource => toolgate_ledger::Kind::ResourceRead,
@@ -60,32 +103,38 @@ pub fn request(
         native: Arc::clone(&target.native),
         era: client.era(),
         arguments: message.field_bytes(Field::Arguments),
-        trace_id: trace_id(&message),
-    };
-    let revision = standing.policy().revision();
-    if gate.recorder.as_ref().is_some_and(Recorder::refuses) {
-        let reply = refuse::unrecorded();
-        // Whether this refusal can be written down decides about the next call; for this one it changes nothing.
-        let _ = record_denial(gate, &draft, &reply.message, &reply, begun, revision);
-        return Err(reply);
-    }
-    let admitted = toolgate_governance::admit(&standing, &gate.meters, &asked, call);
-    match admitted {
-        Ok(admitted) => {
-            let closing = Closing::new(Arc::clone(gate), draft, begun, revision);
-            Ok((admitted, closing))
-        }
-        Err(denied) => {
-            let reply = refuse::reply(&denied, target);
-            record_denial(gate, &draft, &words(&denied), &reply, begun, revision)?;
-            Err(reply)
-        }
+        trace_id: trace_id(message),
     }
 }
 
-/// Whether something exists for a client at all. What is hidden must look like what is not there.
-pub fn is_visible(gate: &Gate, principal: &Principal, target: &Target) -> bool {
-    gate.standing(principal).is_visible(&subject(target), None)
+fn refuse_unrecorded(gate: &Gate, draft: &Draft, begun: Instant, revision: u64) -> Result<(), ErrorReply> {
+    if !gate.recorder.as_ref().is_some_and(Recorder::refuses) {
+        return Ok(());
+    }
+    let reply = refuse::unrecorded();
+    // Whether this refusal can be written down decides about the next call; for this one it changes nothing.
+    let _ = record_denial(gate, draft, &reply.message, &reply, begun, revision);
+    Err(reply)
+}
+
+/// A denial, written down.
+fn stopped(
+    gate: &Gate,
+    standing: &Standing,
+    target: &Target,
+    draft: &Draft,
+    denied: &Denied,
+    begun: Instant,
+) -> Stopped {
+    let remaining = match denied {
+        Denied::Unknown { .. } => Vec::new(),
+        _ => gate.meters.remaining(standing, &subject(target), Timestamp::now()),
+    };
+    let reply = refuse::reply(denied, target, &remaining);
+    match record_denial(gate, draft, &words(denied), &reply, begun, standing.policy().revision()) {
+        Ok(()) => Stopped { reply, remaining, hidden: matches!(denied, Denied::Unknown { .. }) },
+        Err(unrecorded) => unrecorded.into(),
+    }
 }
 
 fn subject(target: &Target) -> Subject<'_> {

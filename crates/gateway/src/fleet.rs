@@ -28,6 +28,8 @@ pub struct Desired {
     pub isolated: bool,
     /// The longest result that is passed on, in bytes; longer ones are cut and marked.
     pub max_output_bytes: Option<usize>,
+    /// Whether all of a longer result is kept for its caller.
+    pub keeps_long_output: bool,
     /// How long calls of single tools may take, where it is not the server's usual time. The first pattern counts.
     pub tool_timeouts: Vec<(Pattern, Duration)>,
     /// Whether the prices that its tools name themselves count where the operator named none.

@@ -22,6 +22,7 @@ use crate::isolated::Isolated;
 use crate::listen::Listeners;
 use crate::published::Published;
 use crate::relay::{Parked, Tasks};
+use crate::results::{Limits, Results};
 use crate::seal::{Seal, SealError};
 use crate::session::table::Sessions;
 use crate::session::{Session, sealed};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub start_patience: Duration,
     /// Where what servers listed is remembered; nowhere where nothing is said.
     pub state_dir: Option<PathBuf>,
+    /// How much of long results is kept, in the state folder.
+    pub results: Limits,
     /// The key of sessions and parked calls.
     pub key: [u8; 32],
 }
@@ -60,6 +63,7 @@ pub struct Gateway {
     pub capacity: Arc<Capacity>,
     pub parked: Arc<Parked>,
     pub tasks: Arc<Tasks>,
+    pub results: Arc<Results>,
     pub listeners: Listeners,
     pub subscriptions: Arc<Subscriptions>,
     pub door: ArcSwap<Box<dyn Authenticate>>,
@@ -96,6 +100,7 @@ impl Gateway {
             capacity: Arc::new(Capacity::new(settings.max_concurrency)),
             parked: Arc::new(Parked::new(Arc::clone(&seal))),
             tasks: Arc::default(),
+            results: Arc::new(Results::under(settings.state_dir.as_deref(), settings.results)),
             listeners: Listeners::default(),
             subscriptions,
             door: ArcSwap::from_pointee(door),

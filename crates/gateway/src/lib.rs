@@ -20,6 +20,7 @@ pub mod principal;
 pub mod published;
 pub mod recorder;
 pub mod relay;
+pub mod results;
 pub mod router;
 pub mod seal;
 pub mod session;

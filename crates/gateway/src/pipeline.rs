@@ -1,7 +1,9 @@
 //! The path of one message, from the client that sent it to what it is answered. Read top to bottom.
 
 pub mod calls;
+pub mod kept;
 pub mod lists;
+pub mod narrow;
 pub mod watching;
 
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use crate::downstream::respond::Refusal;
 use crate::gateway::Gateway;
 use crate::listen::Listener;
 use crate::principal::Principal;
-use crate::relay::Passage;
+use crate::relay::{Last, Passage};
 use crate::session::{Client, Session};
 
 /// How long `server/discover` waits for servers that are starting.
@@ -27,8 +29,8 @@ const DISCOVER_PATIENCE: Duration = Duration::from_millis(500);
 /// What a message leads to.
 #[derive(Debug)]
 pub enum Outcome {
-    /// An answer at once, and its code where it is an error.
-    Answer(Bytes, Option<i32>),
+    /// An answer at once.
+    Answer(Last),
     /// A request on its way to a server.
     Passage(Passage),
     /// A stream of changes.
@@ -37,15 +39,17 @@ pub enum Outcome {
     Taken,
 }
 
-/// Handles a message of a client that is known.
-pub async fn handle(gateway: &Arc<Gateway>, client: &Client, message: Message) -> Outcome {
+/// Handles a message of a client that is known, with the head of the HTTP request that it came by, if it did.
+pub async fn handle(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    message: Message,
+    headers: Option<&HeaderMap>,
+) -> Outcome {
     match message.kind() {
-        Kind::Request => match request(gateway, client, &message).await {
+        Kind::Request => match request(gateway, client, &message, headers).await {
             Ok(outcome) => outcome,
-            Err(reply) => {
-                let era = client.era();
-                Outcome::Answer(reply.answer(message.id(), era), Some(reply.code.number(era)))
-            }
+            Err(reply) => Outcome::Answer(Last::error(&reply, message.id(), client.era(), &[])),
         },
         Kind::Notification => {
             notification(gateway, client, &message).await;
@@ -62,15 +66,22 @@ pub async fn handle(gateway: &Arc<Gateway>, client: &Client, message: Message) -
     }
 }
 
-async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> Result<Outcome, ErrorReply> {
+async fn request(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    message: &Message,
+    headers: Option<&HeaderMap>,
+) -> Result<Outcome, ErrorReply> {
     let method = message.method().unwrap_or(Method::Unknown);
+    let narrowing = narrow::of(message, headers)?;
+    let narrowing = narrowing.as_ref();
     match (method, client) {
         (
             Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::ResourcesTemplatesList,
             _,
-        ) => lists::page(gateway, client, message, method).await,
+        ) => lists::page(gateway, client, narrowing, message, method).await,
         (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::Complete, _) => {
-            calls::begin(gateway, client, message).await
+            calls::begin(gateway, client, narrowing, message).await
         }
         (
             Method::TasksGet
@@ -85,14 +96,16 @@ async fn request(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> 
             gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
             Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
         }
-        (Method::Listen, Client::Modern { .. }) => watching::listen(gateway, client, message).await,
+        (Method::Listen, Client::Modern { .. }) => {
+            watching::listen(gateway, client, narrowing, message).await
+        }
         (Method::Ping, Client::Legacy(_)) => Ok(result(message, b"{}")),
         (Method::SetLevel, Client::Legacy(session)) => watching::set_level(gateway, session, message),
         (Method::ResourcesSubscribe, Client::Legacy(session)) => {
-            watching::subscribe(gateway, session, message).await
+            watching::subscribe(gateway, session, narrowing, message).await
         }
         (Method::ResourcesUnsubscribe, Client::Legacy(session)) => {
-            watching::unsubscribe(gateway, session, message)
+            watching::unsubscribe(gateway, session, narrowing, message)
         }
         (Method::Initialize, Client::Legacy(_)) => {
             Err(ErrorReply::new(Code::InvalidRequest, "this session has been initialized already"))
@@ -216,7 +229,7 @@ pub fn check_parameters(
 
 /// An answer with this result.
 fn result(message: &Message, result: &[u8]) -> Outcome {
-    Outcome::Answer(error::result_answer(message.id().unwrap_or(b"null"), result), None)
+    Outcome::Answer(Last::plain(error::result_answer(message.id().unwrap_or(b"null"), result), None))
 }
 
 /// Whether an object has a member, without more ado.

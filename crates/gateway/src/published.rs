@@ -23,6 +23,8 @@ pub struct Published {
     by_name: HashMap<Arc<str>, usize>,
     views: ArcSwap<HashMap<VisibilityClass, Arc<View>>>,
     checks: HashMap<Arc<str>, ToolCheck>,
+    /// Whether results may be kept here, so that clients should know how they are read.
+    pub keeps_results: bool,
     pub greeting: Greeting,
 }
 
@@ -50,7 +52,15 @@ impl Published {
                 Some((Arc::clone(item.exposed_name()), ToolCheck::new(schema)))
             })
             .collect();
-        Published { catalog, members: members.to_vec(), by_name, views: ArcSwap::default(), checks, greeting }
+        Published {
+            catalog,
+            members: members.to_vec(),
+            by_name,
+            views: ArcSwap::default(),
+            checks,
+            keeps_results: members.iter().any(|member| member.desired.keeps_long_output),
+            greeting,
+        }
     }
 
     /// The lists of a class of clients, made by `lens` when they are first asked for.

@@ -9,6 +9,7 @@ pub mod asking;
 pub mod failure;
 pub mod notice;
 pub mod output;
+pub mod overlong;
 pub mod parked;
 pub mod passage;
 pub mod round;

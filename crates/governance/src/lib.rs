@@ -36,7 +36,9 @@ pub use self::explain::{Explanation, StageOutcome, StageReport, explain};
 pub use self::meters::{Meters, PastUse, Remaining};
 pub use self::narrowing::{Narrowing, NarrowingError};
 pub use self::pattern::{Pattern, PatternError};
-pub use self::permit::{Admitted, ArgumentCheck, Outcome, Permitted, Request, Terms, Waiting, admit};
+pub use self::permit::{
+    Admitted, ArgumentCheck, Outcome, Permitted, Request, Terms, Waiting, admit, admit_owner,
+};
 pub use self::policy::Policy;
 pub use self::refusal::{ArgumentProblem, Denied, Measure, Refusal, Stage};
 pub use self::standing::{Standing, VisibilityClass};

@@ -116,6 +116,14 @@ pub fn admit<T>(
     })
 }
 
+/// Asks only what limits say: the caller has a right to the thing already, because it is its own.
+pub fn admit_owner(standing: &Standing, meters: &Meters, request: &Request<'_>) -> Result<Terms, Refusal> {
+    let grant = standing.grant(&request.subject);
+    let reservation = meters.reserve(standing, &grant, price_of(&grant, request), request.now)?;
+    let refund_on_failure = grant.price.as_ref().is_none_or(|price| price.refund_on_failure);
+    Ok(Terms { reservation, refund_on_failure, revision: standing.policy().revision() })
+}
+
 /// The operator's price comes first, then the tool's own, and without either it is free.
 pub(crate) fn price_of(grant: &Grant, request: &Request<'_>) -> Micros {
     grant.price.as_ref().map(|price| price.price).or(request.declared_price).unwrap_or_default()

@@ -1,6 +1,5 @@
 //! The ledger as the rest of the program sees it: open, append, ask, close.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use crate::journal::reader::Reader;
 use crate::journal::recover::recover;
 use crate::journal::sync::Syncer;
 use crate::journal::writer::{AppendError, Durability, Receipt, Writer};
+use crate::private;
 use crate::record::RecordRef;
 use crate::replay::{self, Replay};
 use crate::retention::Retention;
@@ -106,7 +106,7 @@ impl Ledger {
             return Err(OpenError::Name(name.clone()));
         }
         let failed = |source| OpenError::Io { root: settings.root.clone(), source };
-        fs::create_dir_all(&settings.root).map_err(failed)?;
+        private::make_folder(&settings.root).map_err(failed)?;
         let folder = Folder::claim(&settings.root, name).map_err(failed)?;
         let recovered = recover(folder.path())?;
         let findings = recovered.findings.iter().map(ToString::to_string).collect();

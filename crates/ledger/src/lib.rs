@@ -12,6 +12,7 @@ pub mod checksum;
 pub mod export;
 pub mod journal;
 pub mod ledger;
+mod private;
 pub mod record;
 pub mod redact;
 pub mod replay;

@@ -1,10 +1,13 @@
 //! Calls that wait for somebody to agree.
 
-use harness::{Client, Era, Exchange};
+use harness::http::Connection;
+use harness::{Client, Era, Exchange, Gateway, Setup, eventually};
 use serde_json::{Value, json};
+use toolgate_ledger::Status;
 
 use super::shop::Shop;
 use super::{caller, details, gateway};
+use crate::ledger::records;
 
 const BY_USER: &str = "prices: {tools: [{tools: [buy], price: 1}]}\nquotas: [{budget_per_month: 2}]\n\
      policy: {approval: [{tools: [buy], when: \"arguments.item == 'gold'\", mode: always, by: user, timeout: 20s}]}\n";
@@ -82,6 +85,89 @@ fn a_call_that_no_operator_decides_is_refused_in_time_and_says_that_it_waits() {
         assert_eq!(refused.before[0]["params"]["message"], "waiting for approval");
     }
     assert_eq!(shop.orders("buy"), 0);
+}
+
+/// Asks the interface of operators.
+fn operators(gateway: &Gateway, method: &str, path: &str, body: &Value) -> Value {
+    let headers = [("authorization", "Bearer sesame"), ("content-type", "application/json")];
+    let path = format!("/admin/api/v1{path}");
+    Connection::open(gateway.address()).exchange(method, &path, &headers, body.to_string().as_bytes()).json()
+}
+
+#[test]
+fn an_operator_decides_and_the_wait_is_seen_as_progress() {
+    let shop = Shop::open();
+    let sections = "callers: {trust_client_id_header: true}\nruntime: {progress_after: 200ms}\n\
+        admin: {listen: /admin, token_env: OPERATORS}\n\
+        policy: {approval: [{tools: [buy], mode: always, by: operator, timeout: 60s}]}\n";
+    let gateway = Setup::new().config(&shop.config("", sections)).variable("OPERATORS", "sesame").start();
+    for era in Era::BOTH {
+        for (approve, reason) in [(true, Value::Null), (false, json!("not on a Friday"))] {
+            let client = caller(&gateway, era, "anna");
+            let sold = shop.orders("buy");
+            let params = json!({"name": "shop__buy", "arguments": {"item": 1, "password": "hidden"},
+                                "_meta": {"progressToken": "mine"}});
+            let mut pending = client.begin("tools/call", &params);
+            let waiting = eventually("the call waits", || {
+                let answer = operators(&gateway, "GET", "/approvals", &Value::Null);
+                answer["approvals"].get(0).cloned()
+            });
+            assert_eq!(
+                (&waiting["caller"], &waiting["tool"], &waiting["rule"]),
+                (&json!("anna"), &json!("buy"), &json!("policy.approval[0]"))
+            );
+            assert_eq!(waiting["arguments"]["item"], 1);
+            assert_ne!(waiting["arguments"]["password"], "hidden");
+            // At once, and again for as long as it lasts.
+            for _ in 0..2 {
+                let news = pending.next().unwrap();
+                assert_eq!(
+                    (&news["params"]["progressToken"], &news["params"]["message"]),
+                    (&json!("mine"), &json!("waiting for approval"))
+                );
+            }
+            assert_eq!(shop.orders("buy"), sold, "nothing runs before somebody agrees");
+            let path = format!("/approvals/{}", waiting["id"]);
+            let decided = operators(&gateway, "POST", &path, &json!({"approve": approve, "reason": reason}));
+            assert_eq!(decided["approved"], approve, "{decided}");
+            let answer = pending.finish();
+            match approve {
+                true => assert_eq!(answer.text(), "sold 1"),
+                false => assert!(answer.error().contains("not on a Friday"), "{}", answer.error()),
+            }
+            assert_eq!(shop.orders("buy"), sold + usize::from(approve));
+        }
+    }
+}
+
+#[test]
+fn a_user_who_does_not_answer_in_time_is_not_waited_for() {
+    let shop = Shop::open();
+    let sections = "quotas: [{id: one, concurrency: 1}]\n\
+        policy: {approval: [{tools: [buy], mode: always, by: user, timeout: 1s}]}\n";
+    let mut gateway = gateway(&shop, "", sections);
+    let params = json!({"name": "shop__buy", "arguments": {"item": 1}});
+
+    let legacy = caller(&gateway, Era::Legacy, "anna");
+    let refused = legacy.request("tools/call", &params);
+    assert_eq!(refused.before[0]["method"], "elicitation/create");
+    assert!(refused.error().contains("did not answer in time"), "{}", refused.error());
+
+    let modern = caller(&gateway, Era::Modern, "ben");
+    let asked = modern.request("tools/call", &params);
+    let state = &asked.result()["requestState"];
+    let free = || modern.call("shop__count", &json!({"n": 1}));
+    assert_eq!(details(&free())["measure"], "concurrency", "the call holds its place while it waits");
+    eventually("its place becomes free", || free().answer.get("result").map(drop));
+    let agreed = json!({"question-1": {"action": "accept", "content": {"approve": true}}});
+    let late = json!({"name": "shop__buy", "arguments": {"item": 1}, "requestState": state, "inputResponses": agreed});
+    let refused = modern.request("tools/call", &late);
+    assert_eq!(details(&refused)["stage"], "approval");
+    assert!(refused.error().contains("did not answer in time"), "{}", refused.error());
+    assert_eq!(shop.orders("buy"), 0);
+    assert!(gateway.stop().success());
+    let denied = records(&gateway).into_iter().filter(|one| one.native == "buy");
+    assert!(denied.map(|one| one.status).eq([Status::Denied, Status::Denied]));
 }
 
 #[test]

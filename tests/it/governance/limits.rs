@@ -108,6 +108,46 @@ fn a_budget_is_spent_to_its_last_unit_and_no_further() {
 }
 
 #[test]
+fn a_refusal_tells_what_is_left_and_when_to_come_back() {
+    let shop = Shop::open();
+    let sections = "prices: {tools: [{tools: [buy], price: 1}]}\npolicy: {rules: [{effect: deny, tools: [break]}]}\n\
+        quotas: [{id: pace, calls_per_day: 2}, {id: purse, budget_per_month: 10}]\n";
+    let gateway = gateway(&shop, "", sections);
+    for era in Era::BOTH {
+        let client = caller(&gateway, era, era.word());
+        let header = |exchange: &harness::Exchange, name: &str| {
+            exchange
+                .head
+                .header(name)
+                .unwrap_or_else(|| panic!("no {name} in {:?}", exchange.head))
+                .to_owned()
+        };
+        let left = |exchange: &harness::Exchange, calls: u64, budget: &str| {
+            let rate = header(exchange, "ratelimit");
+            assert!(rate.starts_with(&format!("\"pace\";r={calls};t=")), "{rate}");
+            assert_eq!(header(exchange, "ratelimit-policy"), "\"pace\";q=2;w=86400");
+            assert_eq!(header(exchange, "x-budget-remaining"), budget);
+        };
+        // By a rule, for its arguments, by the server: nothing of it was used up before, and one call after.
+        let denied = client.call("shop__break", &json!({}));
+        left(&denied, 2, "10");
+        assert_eq!(denied.head.header("retry-after"), None, "waiting does not help");
+        let quota = &denied.answer["error"]["data"]["io.toolgate/quota"];
+        assert_eq!((&quota[0]["rule"], &quota[0]["remaining"]), (&json!("pace"), &json!(2)));
+        left(&client.call("shop__count", &json!({"n": "many"})), 2, "10");
+        left(&client.call("shop__upset", &json!({})), 1, "10");
+        left(&buy(&client), 0, "9");
+        let refused = buy(&client);
+        left(&refused, 0, "9");
+        let wait: u64 = header(&refused, "retry-after").parse().unwrap();
+        assert_eq!(json!(wait), refused.answer["error"]["data"]["retry_after"]);
+        // What does not exist tells nothing.
+        let unknown = client.call("shop__dream", &json!({}));
+        assert_eq!((unknown.head.header("ratelimit"), unknown.head.header("retry-after")), (None, None));
+    }
+}
+
+#[test]
 fn what_is_left_is_told_in_headers_too() {
     let shop = Shop::open();
     let sections = "prices: {tools: [{price: 0.5}]}\n\

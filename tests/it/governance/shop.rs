@@ -56,6 +56,11 @@ impl Shop {
         self.counter.orders.lock().unwrap().iter().filter(|order| order["name"] == tool).count()
     }
 
+    /// The params of the call that arrived last.
+    pub(crate) fn last_order(&self) -> Value {
+        self.counter.orders.lock().unwrap().last().cloned().unwrap_or_default()
+    }
+
     /// Lets the calls of `hold` go on, now and from now on.
     pub(crate) fn release(&self) {
         *self.counter.released.lock().unwrap() = true;

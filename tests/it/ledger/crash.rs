@@ -1,7 +1,9 @@
 //! A gateway that is killed under load, again and again: what a client was told is on record, once.
 
 use std::collections::HashMap;
+use std::fs;
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,13 +14,17 @@ use harness::http::Connection;
 use harness::{Era, Gateway, Setup, eventually};
 use serde_json::{Value, json};
 use toolgate_ledger::Status;
+use toolgate_ledger::journal::verify::verify;
 
-use super::{json, records};
+use super::{folder, json, records};
 use crate::governance::shop::Shop;
 use crate::governance::{caller, restarted};
 
+/// How often the gateway is killed, where `TOOLGATE_KILL_ROUNDS` does not say otherwise.
 const ROUNDS: usize = 30;
 const CLIENTS: usize = 6;
+/// How many bytes of each segment are changed, to see whether that is found.
+const FLIPS: usize = 40;
 /// A round ends at a random moment up to this after its first answer.
 const LONGEST_MICROS: u64 = 80_000;
 
@@ -32,7 +38,8 @@ fn every_answer_is_on_record_after_a_kill() {
     );
     let answered = Mutex::new(Vec::new());
     let mut gateway = Setup::new().config(&config).start();
-    for round in 0..ROUNDS {
+    let rounds = std::env::var("TOOLGATE_KILL_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    for round in 0..rounds {
         let before = answered.lock().unwrap().len();
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -48,7 +55,10 @@ fn every_answer_is_on_record_after_a_kill() {
         });
         gateway = restarted(gateway, &config);
     }
-    check(&mut gateway, &answered.into_inner().unwrap());
+    let answered = answered.into_inner().unwrap();
+    assert!(answered.len() >= rounds * 2, "only {} answers", answered.len());
+    check(&mut gateway, &answered);
+    every_flipped_byte_is_found(&gateway);
 }
 
 /// Every item that a client was told to be sold is in the ledger once, and the counters agree with the ledger.
@@ -71,7 +81,32 @@ fn check(gateway: &mut Gateway, answered: &[String]) {
     assert!(written.values().all(|times| *times <= 1), "something is on record twice");
     let settled: u64 = records.iter().map(|record| record.price_settled).sum();
     assert_eq!(used, settled / 1_000_000, "the budget agrees with the ledger");
-    assert!(answered.len() >= ROUNDS * 2, "only {} answers", answered.len());
+}
+
+/// Changes single bytes all over the journal, one at a time.
+fn every_flipped_byte_is_found(gateway: &Gateway) {
+    let is_sound = || verify(&folder(gateway)).unwrap().iter().all(|found| found.damage.is_none());
+    assert!(is_sound());
+    let random = RandomState::new();
+    for path in segments(gateway) {
+        let sound = fs::read(&path).unwrap();
+        for turn in 0..FLIPS {
+            let place = usize::try_from(random.hash_one((&path, turn)) % sound.len() as u64).unwrap();
+            let mut changed = sound.clone();
+            changed[place] ^= 1 << (turn % 8);
+            fs::write(&path, changed).unwrap();
+            assert!(!is_sound(), "byte {place} of {}", path.display());
+        }
+        fs::write(&path, sound).unwrap();
+    }
+}
+
+fn segments(gateway: &Gateway) -> Vec<PathBuf> {
+    let writers = fs::read_dir(folder(gateway)).unwrap().map(|entry| entry.unwrap().path());
+    let files = writers.filter(|path| path.is_dir()).flat_map(|writer| fs::read_dir(writer).unwrap());
+    let mut found: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "journal"));
+    found
 }
 
 /// Buys one thing after the other on one connection, until it breaks.

@@ -1,5 +1,7 @@
 //! What is on record: everything that was asked for, who asked, how it ended, and none of the secrets.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use harness::http::Connection;
 use harness::{Client, Era, Setup};
 use serde_json::{Value, json};
@@ -87,6 +89,27 @@ fn secrets_are_not_written() {
         let bytes = std::fs::read(&file).unwrap();
         let has_secret = bytes.windows(7).any(|window| window == b"hidden-");
         assert!(!has_secret, "{}", file.display());
+    }
+}
+
+#[test]
+fn nobody_else_can_look_into_the_state_of_a_gateway() {
+    let shop = Shop::open();
+    let mut gateway = gateway(&shop, "max_output_bytes: 1000, long_output: spill", "");
+    let state = gateway.home().join("state");
+    caller(&gateway, Era::Modern, "anna").call("shop__long", &json!({"bytes": 5000})).result();
+    let check = |path: &std::path::Path| {
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{} has {mode:o}", path.display());
+    };
+    check(&state);
+    check(&state.join("results/0"));
+    assert!(gateway.stop().success());
+    let files = walk(&state);
+    assert!(files.len() > 4, "{files:?}");
+    for file in files {
+        check(&file);
+        check(file.parent().unwrap());
     }
 }
 

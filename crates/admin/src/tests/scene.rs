@@ -14,6 +14,7 @@ use toolgate_gateway::catalog::{Kind, Listing, Memory, Naming};
 use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::gateway::background::fingerprint;
 use toolgate_gateway::recorder::{Draft, End, OnFailure, Recorder};
+use toolgate_gateway::results::Limits;
 use toolgate_gateway::{Desired, Gate, Gateway, Principal, Settings};
 use toolgate_governance::Policy;
 use toolgate_ledger::{Ledger, RedactionRules, Redactor, Status};
@@ -43,6 +44,7 @@ impl Scene {
             progress_after: Duration::from_secs(30),
             start_patience: Duration::from_secs(1),
             state_dir: Some(folder.path().to_owned()),
+            results: Limits { max_bytes: 1 << 20, max_count: 16, keep_for: Duration::from_secs(60) },
             key: [7; 32],
         };
         let (policy, problems) = Policy::compile(&serde_json::from_value(rules()).unwrap(), 1);
@@ -88,6 +90,7 @@ fn database() -> Desired {
         spec,
         isolated: false,
         max_output_bytes: None,
+        keeps_long_output: false,
         tool_timeouts: Vec::new(),
         trusts_prices: false,
         files: None,

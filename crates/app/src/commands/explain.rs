@@ -32,6 +32,9 @@ pub(crate) struct ExplainArgs {
     /// The arguments, as a JSON object
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
+    /// What the request itself leaves out, as in the header X-Toolgate-Tools: patterns of tools, separated by commas
+    #[arg(long, value_name = "PATTERNS")]
+    narrow: Option<String>,
     #[command(flatten)]
     operator: OperatorArgs,
 }
@@ -60,6 +63,7 @@ pub(crate) fn run(args: &ExplainArgs, output: &Output) -> Result<ExitCode, Failu
         ("resource", args.what.resource.as_deref()),
         ("prompt", args.what.prompt.as_deref()),
         ("arguments", args.arguments.as_deref()),
+        ("narrow", args.narrow.as_deref()),
     ];
     let question =
         Question { method: Method::GET, path: "/explain", parameters: &parameters, body: Value::Null };

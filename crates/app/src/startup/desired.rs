@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use toolgate_client::manager::server_spec;
-use toolgate_config::{Config, Isolation, NameStyle, ServerConfig};
+use toolgate_config::{Config, Isolation, LongOutput, NameStyle, ServerConfig};
 use toolgate_gateway::Desired;
 use toolgate_gateway::catalog::Naming;
 use toolgate_governance::Pattern;
@@ -24,6 +24,7 @@ pub(crate) fn servers(config: &Config) -> Vec<Desired> {
             spec,
             isolated,
             max_output_bytes: server.max_output_bytes,
+            keeps_long_output: server.long_output == LongOutput::Spill,
             tool_timeouts: timeouts(server),
             trusts_prices: server.trust_prices,
             files: server.sources.as_ref().and_then(python_files::version),

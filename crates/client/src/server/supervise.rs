@@ -118,7 +118,9 @@ impl Shared {
         self.link.store(Some(Arc::clone(&link)));
         // Calls that came before have been served by now; what they asked for is no reason to wake again later.
         let _ = futures_util::FutureExt::now_or_never(self.demand.notified());
-        if !self.is_draining() {
+        if self.is_draining() {
+            self.board.greeted(link.greeting.clone());
+        } else {
             self.board.ready(link.greeting.clone());
         }
         let end = self.watch(&link, &mut child).await;

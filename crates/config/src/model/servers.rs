@@ -83,6 +83,8 @@ pub struct ServerConfig {
     #[serde(with = "byte_size::optional")]
     #[schemars(with = "Option<ByteSizeText>")]
     pub max_output_bytes: Option<usize>,
+    /// What becomes of the rest of an output that is cut.
+    pub long_output: LongOutput,
     /// Patterns (`*`, `?`) of the tools that exist for clients. Without it all do; an empty list hides all.
     pub allowed_tools: Option<Vec<String>>,
     /// Patterns of tools that do not exist for clients, whatever `allowed_tools` says.
@@ -131,6 +133,7 @@ impl Default for ServerConfig {
             processes: 1,
             max_message_bytes: 64 << 20,
             max_output_bytes: None,
+            long_output: LongOutput::Cut,
             allowed_tools: None,
             denied_tools: Vec::new(),
             trust_prices: false,
@@ -242,6 +245,16 @@ pub enum Isolation {
     /// token, otherwise by address) of the modern era, which has no sessions. It is stopped when the session ends, or
     /// after `idle_stop` without a call; without that, after an hour for a session and ten minutes for a caller.
     Client,
+}
+
+/// What becomes of the rest of an output that is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LongOutput {
+    /// It is lost.
+    Cut,
+    /// All of it is kept for the caller, who reads it in parts as the resource `result://…`; see `results`.
+    Spill,
 }
 
 /// When a server is started or connected.

@@ -27,6 +27,8 @@ pub struct Lens<'a> {
     pub for_everyone: bool,
     /// The JSON of what the gateway says of itself in modern results.
     pub server_info: Option<&'a str>,
+    /// A template of the gateway's own, and its JSON; it stands last.
+    pub own_template: Option<(&'a str, &'a str)>,
 }
 
 /// The four lists as one class of clients sees them.
@@ -61,6 +63,11 @@ impl Catalog {
         View { lists: Kind::ALL.map(|kind| List::prepare(self, kind, lens)) }
     }
 
+    /// One page for somebody who alone looks through this lens. Nothing of it is kept.
+    pub fn page(&self, kind: Kind, cursor: Option<&str>, lens: &Lens<'_>) -> Result<Page, InvalidCursor> {
+        List::prepare(self, kind, lens).page(cursor)
+    }
+
     /// The least that all servers promise of this list. One that has never answered may do so at any moment.
     fn freshness(&self, kind: Kind) -> Freshness {
         let promised = self.listings().iter().filter_map(|listing| listing.freshness(kind));
@@ -75,12 +82,7 @@ impl Catalog {
 impl View {
     /// The page at a cursor, or the first one.
     pub fn page(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, InvalidCursor> {
-        let list = &self.lists[kind.index()];
-        let start = match cursor {
-            Some(cursor) => list.find(Cursor::read(cursor, kind)?),
-            None => 0,
-        };
-        Ok(list.page_from(start))
+        self.lists[kind.index()].page(cursor)
     }
 
     /// How many entries a list has.
@@ -107,6 +109,13 @@ impl List {
             write::entry(&mut entries, item, decoration.as_deref());
             entries.push(b',');
         }
+        let mut exposed: Vec<Arc<str>> = seen.iter().map(|item| item.exposed.clone()).collect();
+        if let Some((own, json)) = lens.own_template.filter(|_| kind == Kind::Template) {
+            starts.push(entries.len());
+            entries.extend_from_slice(json.as_bytes());
+            entries.push(b',');
+            exposed.push(own.into());
+        }
         starts.push(entries.len());
         let mut freshness = catalog.freshness(kind);
         freshness.public &= lens.for_everyone;
@@ -114,14 +123,24 @@ impl List {
             kind,
             entries: Bytes::from(entries),
             starts,
-            exposed: seen.iter().map(|item| item.exposed.clone()).collect(),
+            exposed,
             freshness,
             server_info: lens.server_info.map(str::to_owned),
             pages: Vec::new(),
         };
         // An empty list has one page, too.
-        list.pages = (0..seen.len().max(1)).step_by(kind.page_size()).map(|start| list.cut(start)).collect();
+        let pages = (0..list.exposed.len().max(1)).step_by(kind.page_size());
+        list.pages = pages.map(|start| list.cut(start)).collect();
         list
+    }
+
+    /// The page at a cursor, or the first one.
+    fn page(&self, cursor: Option<&str>) -> Result<Page, InvalidCursor> {
+        let start = match cursor {
+            Some(cursor) => self.find(Cursor::read(cursor, self.kind)?),
+            None => 0,
+        };
+        Ok(self.page_from(start))
     }
 
     /// Where the page begins that a cursor means. What an older catalogue had before it may be gone or elsewhere by now.

@@ -37,7 +37,7 @@ pub async fn post(
     if !session.version().has_batches() {
         return refuse("the negotiated revision has no batches; send one message at a time");
     }
-    match answers(gateway, &session, bytes).await {
+    match answers(gateway, &session, bytes, Some(headers)).await {
         Ok(Some(answers)) => respond::json(StatusCode::OK, answers),
         Ok(None) => respond::empty(StatusCode::ACCEPTED),
         Err(reply) => Refusal::new(StatusCode::BAD_REQUEST, reply, Era::Legacy).response(),
@@ -49,9 +49,10 @@ pub async fn answers(
     gateway: &Arc<Gateway>,
     session: &Arc<Session>,
     bytes: &Bytes,
+    headers: Option<&HeaderMap>,
 ) -> Result<Option<Bytes>, ErrorReply> {
     let messages = split_batch(bytes, MAX_MESSAGES).map_err(|error| pipeline::unreadable(&error).0)?;
-    let answers = messages.into_iter().map(|message| one(gateway, session, message));
+    let answers = messages.into_iter().map(|message| one(gateway, session, message, headers));
     let answers: Vec<Bytes> = futures_util::future::join_all(answers).await.into_iter().flatten().collect();
     if answers.is_empty() {
         return Ok(None);
@@ -71,6 +72,7 @@ async fn one(
     gateway: &Arc<Gateway>,
     session: &Arc<Session>,
     message: Result<Message, toolgate_protocol::message::Unreadable>,
+    headers: Option<&HeaderMap>,
 ) -> Option<Bytes> {
     let message = match message {
         Ok(message) => message,
@@ -83,8 +85,8 @@ async fn one(
         let reply = ErrorReply::new(Code::InvalidRequest, "'initialize' must not be part of a batch");
         return Some(reply.answer(message.id(), Era::Legacy));
     }
-    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), message).await {
-        Outcome::Answer(bytes, _) => Some(bytes),
+    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), message, headers).await {
+        Outcome::Answer(last) => Some(last.bytes),
         Outcome::Taken | Outcome::Listening(_) => None,
         Outcome::Passage(mut passage) => loop {
             match passage.next().await {

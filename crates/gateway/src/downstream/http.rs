@@ -77,7 +77,10 @@ async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr
         headers.append(VARY, HeaderValue::from_static("Origin"));
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"),
+            HeaderValue::from_static(
+                "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, X-Budget-Limit, \
+                 X-Budget-Remaining, X-Budget-Reset",
+            ),
         );
     }
     response
@@ -136,7 +139,7 @@ fn preflight() -> Response<Body> {
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
             "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
-             Last-Event-ID, X-Api-Key, X-MCP-Client-ID",
+             Last-Event-ID, X-Api-Key, X-MCP-Client-ID, X-Toolgate-Tools",
         ),
     );
     response

@@ -6,6 +6,7 @@ use http::{Response, StatusCode};
 use toolgate_protocol::{Era, ErrorReply};
 
 use crate::downstream::body::Body;
+use crate::relay::Last;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -49,6 +50,13 @@ pub fn json(status: StatusCode, body: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::Whole(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// A response with an answer that is there at once.
+pub fn last(last: Last, era: Era) -> Response<Body> {
+    let mut response = json(status(era, last.code), last.bytes);
+    response.headers_mut().extend(last.headers.into_iter().map(|(name, value)| (Some(name), value)));
     response
 }
 

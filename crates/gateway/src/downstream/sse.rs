@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -101,7 +101,8 @@ pub async fn post(
             ErrorReply::new(Code::InvalidRequest, "there is no such stream; open one with GET /mcp/sse");
         return Refusal::new(StatusCode::NOT_FOUND, reply, Era::Legacy).response();
     };
-    let bytes = match body::read(request.into_body(), gateway.settings.max_body_bytes).await {
+    let (head, body) = request.into_parts();
+    let bytes = match body::read(body, gateway.settings.max_body_bytes).await {
         Ok(bytes) => bytes,
         Err(error) => return streamable::unread(&error).response(),
     };
@@ -114,13 +115,13 @@ pub async fn post(
     gateway.tracker.clone().spawn(async move {
         tokio::select! {
             () = stop.cancelled() => {}
-            () = answer(&gateway, &connection, message) => {}
+            () = answer(&gateway, &connection, message, &head.headers) => {}
         }
     });
     respond::words(StatusCode::ACCEPTED, "accepted")
 }
 
-async fn answer(gateway: &Arc<Gateway>, connection: &Connection, message: Message) {
+async fn answer(gateway: &Arc<Gateway>, connection: &Connection, message: Message, headers: &HeaderMap) {
     let session = &connection.session;
     // A client whose stream is closed needs no answer.
     let send = async |bytes| drop(connection.answers.send(bytes).await);
@@ -134,8 +135,8 @@ async fn answer(gateway: &Arc<Gateway>, connection: &Connection, message: Messag
         }
         return;
     }
-    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), message).await {
-        Outcome::Answer(bytes, _) => send(bytes).await,
+    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), message, Some(headers)).await {
+        Outcome::Answer(last) => send(last.bytes).await,
         Outcome::Taken | Outcome::Listening(_) => {}
         Outcome::Passage(mut passage) => loop {
             match passage.next().await {

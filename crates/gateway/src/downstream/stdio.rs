@@ -102,7 +102,7 @@ async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &A
         Ok(message) => message,
         Err(Unreadable::Batch) if conversation.session.version().has_batches() => {
             if let Ok(Some(answers)) =
-                batch::answers(&conversation.gateway, &conversation.session, &line).await
+                batch::answers(&conversation.gateway, &conversation.session, &line, None).await
             {
                 conversation.send(answers).await;
             }
@@ -137,7 +137,7 @@ impl Conversation {
             self.modern.cancel(id);
         }
         let client = Client::Legacy(Arc::clone(&self.session));
-        pipeline::handle(&self.gateway, &client, message).await;
+        pipeline::handle(&self.gateway, &client, message, None).await;
     }
 
     async fn answer(&self, message: Message) {
@@ -179,8 +179,8 @@ impl Conversation {
     }
 
     async fn pump(&self, client: &Client, message: Message) {
-        match pipeline::handle(&self.gateway, client, message).await {
-            Outcome::Answer(bytes, _) => self.send(bytes).await,
+        match pipeline::handle(&self.gateway, client, message, None).await {
+            Outcome::Answer(last) => self.send(last.bytes).await,
             Outcome::Taken => {}
             Outcome::Listening(listener) => {
                 let mut reading = listener.mailbox.read(None);

@@ -47,7 +47,7 @@ pub async fn post(
             if let Err(refusal) = pipeline::check_parameters(gateway, &client, &message, &head.headers) {
                 return refusal.response();
             }
-            respond_to(gateway, &client, message).await
+            respond_to(gateway, &client, message, &head.headers).await
         }
         Err(refusal) => refusal.response(),
     }
@@ -110,20 +110,19 @@ async fn begin(gateway: &Arc<Gateway>, message: &Message, principal: &Arc<Princi
     }
 }
 
-async fn respond_to(gateway: &Arc<Gateway>, client: &Client, message: Message) -> Response<Body> {
+async fn respond_to(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    message: Message,
+    headers: &HeaderMap,
+) -> Response<Body> {
     let era = client.era();
-    match pipeline::handle(gateway, client, message).await {
-        Outcome::Answer(bytes, code) => respond::json(respond::status(era, code), bytes),
+    match pipeline::handle(gateway, client, message, Some(headers)).await {
+        Outcome::Answer(last) => respond::last(last, era),
         Outcome::Taken => respond::empty(StatusCode::ACCEPTED),
         Outcome::Listening(listener) => listener_stream(gateway, listener),
         Outcome::Passage(mut passage) => match passage.next().await {
-            Piece::Last(last) => {
-                let mut response = respond::json(respond::status(era, last.code), last.bytes);
-                response
-                    .headers_mut()
-                    .extend(last.headers.into_iter().map(|(name, value)| (Some(name), value)));
-                response
-            }
+            Piece::Last(last) => respond::last(last, era),
             Piece::Message(first) => passage_stream(first, passage),
             // There is nothing to say to a client that cancelled; a stream without events says just that.
             Piece::Cancelled => respond::events(stream::empty()),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use jiff::Timestamp;
-use toolgate_governance::{Measure, Micros, Outcome, Remaining, Terms};
+use toolgate_governance::{Measure, Micros, Outcome, Remaining, Subject, Terms};
 use toolgate_ledger::Status;
+use toolgate_protocol::{ErrorReply, Object};
 
 use crate::gate::Gate;
 use crate::recorder::{Draft, End, Unrecorded};
@@ -53,6 +54,18 @@ impl Closing {
     /// The gate that it passed.
     pub fn gate(&self) -> &Arc<Gate> {
         &self.gate
+    }
+
+    /// What is left of the caller's quotas while the call has taken nothing.
+    pub fn remaining_now(&self) -> Vec<Remaining> {
+        let Draft { principal, kind, server, native, exposed, .. } = &self.draft;
+        let kind = match kind {
+            toolgate_ledger::Kind::ResourceRead => toolgate_governance::Kind::Resource,
+            toolgate_ledger::Kind::PromptGet => toolgate_governance::Kind::Prompt,
+            _ => toolgate_governance::Kind::Tool,
+        };
+        let subject = Subject { kind, server, name: native, exposed };
+        self.gate.meters.remaining(&self.gate.standing(principal), &subject, Timestamp::now())
     }
 
     /// Closes the call: settles its price and writes it down. Gives what is left of the caller's quotas.
@@ -124,6 +137,13 @@ pub fn headers(remaining: &[Remaining]) -> Vec<(HeaderName, HeaderValue)> {
         put("x-budget-reset", seconds(budget).to_string());
     }
     headers
+}
+
+/// When to come back, where an error says it.
+pub fn retry_after(reply: &ErrorReply) -> Option<(HeaderName, HeaderValue)> {
+    let data = Object::parse(reply.data.as_ref()?.as_bytes()).ok()?;
+    let seconds: u64 = std::str::from_utf8(data.get("retry_after")?).ok()?.parse().ok()?;
+    Some((RETRY_AFTER, HeaderValue::from(seconds)))
 }
 
 /// What is left, as a member of `_meta`.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use toolgate_client::{Call, Question, Reply};
 use toolgate_governance::rules::Approver;
 use toolgate_governance::{Permitted, Refusal, Waiting};
@@ -15,20 +17,33 @@ use crate::approvals::{Answer, ApprovalRequest};
 use crate::gate::Gate;
 use crate::recorder::Draft;
 
-/// How a call waits: what gives the decision, and the question where the client's person is asked.
-pub type Asked =
-    (futures_util::future::BoxFuture<'static, Result<Permitted<Call>, Refusal>>, Option<Question>);
+/// A rule that says longer than anybody can tell means this.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How a call waits.
+pub(crate) struct Consent {
+    /// What gives the decision.
+    pub decision: BoxFuture<'static, Result<Permitted<Call>, Refusal>>,
+    /// The question, where the client's person is asked.
+    pub question: Option<Question>,
+    /// When the decision will have been made, if only by the time that has passed.
+    pub decide_by: Instant,
+}
 
 /// Begins to wait.
-pub fn begin(gate: &Arc<Gate>, waiting: Waiting<Call>, draft: &Draft) -> Asked {
+pub(crate) fn begin(gate: &Arc<Gate>, waiting: Waiting<Call>, draft: &Draft) -> Consent {
     let patience = Duration::from_secs(waiting.needed().timeout_seconds);
+    let now = Instant::now();
+    let decide_by = now.checked_add(patience).unwrap_or(now + FOR_EVER);
     match waiting.needed().by {
         Approver::Operator => {
-            (Box::pin(by_operator(Arc::clone(gate), waiting, draft.clone(), patience)), None)
+            let decision = by_operator(Arc::clone(gate), waiting, draft.clone(), patience);
+            Consent { decision: Box::pin(decision), question: None, decide_by }
         }
         Approver::User => {
             let (question, reply) = question(draft, &waiting);
-            (Box::pin(by_user(waiting, reply, patience)), Some(question))
+            let decision = by_user(waiting, reply, decide_by);
+            Consent { decision: Box::pin(decision), question: Some(question), decide_by }
         }
     }
 }
@@ -69,9 +84,11 @@ async fn by_operator(
 async fn by_user(
     waiting: Waiting<Call>,
     reply: oneshot::Receiver<Reply>,
-    patience: Duration,
+    decide_by: Instant,
 ) -> Result<Permitted<Call>, Refusal> {
-    match tokio::time::timeout(patience, reply).await {
+    match tokio::time::timeout_at(decide_by, reply).await {
+        // A modern client may bring the answer when it likes; nobody has looked at the clock meanwhile.
+        _ if Instant::now() >= decide_by => Err(waiting.refuse("the user did not answer in time")),
         Ok(Ok(Reply::Result(result))) if agrees(&result) => Ok(waiting.approve()),
         Ok(Ok(Reply::Result(_))) => Err(waiting.refuse("the user did not agree")),
         Ok(Ok(Reply::Error(_))) | Ok(Err(_)) => {

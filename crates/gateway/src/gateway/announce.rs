@@ -53,9 +53,10 @@ impl Gateway {
         }
     }
 
-    /// Tells the servers which resources are watched still, after clients have left.
+    /// Lets go of what is over: calls and results that nobody came for, servers and subscriptions of clients that left.
     pub fn sweep(&self) {
         self.parked.sweep();
+        self.results.sweep();
         self.isolated.sweep();
         for (server, owner, uris) in self.subscriptions.sweep() {
             self.watch(&server, owner.as_ref(), uris);

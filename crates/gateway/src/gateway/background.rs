@@ -17,6 +17,9 @@ use crate::subscriptions::Watched;
 /// How often what nobody waits for any more is cleaned up.
 const SWEEP: Duration = Duration::from_secs(30);
 
+/// How often calls are looked at that wait for an agreement: they hold what others may want.
+const LAPSE: Duration = Duration::from_secs(1);
+
 /// Begins the work that lasts as long as the gateway.
 pub fn begin(gateway: &Arc<Gateway>, news: mpsc::Receiver<News>) {
     gateway.tracker.spawn(hear(Arc::clone(gateway), news));
@@ -43,10 +46,12 @@ pub fn fingerprint(desired: &Desired) -> String {
 
 async fn hear(gateway: Arc<Gateway>, mut news: mpsc::Receiver<News>) {
     let mut sweep = tokio::time::interval(SWEEP);
+    let mut lapse = tokio::time::interval(LAPSE);
     loop {
         tokio::select! {
             () = gateway.stopping.cancelled() => return,
             _ = sweep.tick() => gateway.sweep(),
+            _ = lapse.tick() => gateway.parked.sweep(),
             Some(news) = news.recv() => gateway.heard(news),
         }
     }

@@ -2,31 +2,42 @@
 
 use std::sync::Arc;
 
-use toolgate_client::Call;
+use toolgate_client::{Call, Server};
+use toolgate_governance::Narrowing;
+use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, Era, ErrorReply, Message, Method};
+use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
 
-use crate::enforce;
 use crate::enforce::arguments::ToolCheck;
+use crate::enforce::closing::Ended;
+use crate::enforce::{self, refuse};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
-use crate::pipeline::{Outcome, has_member};
+use crate::pipeline::{Outcome, has_member, kept};
+use crate::relay::overlong::Keeping;
 use crate::relay::passage::{Cleared, Way};
 use crate::relay::{Asked, Passage};
-use crate::router::{self, Routed};
+use crate::router::{self, Routed, Target};
 use crate::session::Client;
+use crate::session::inflight::Underway;
 
 /// Sends a request on its way to its server.
 pub async fn begin(
     gateway: &Arc<Gateway>,
     client: &Client,
+    narrowing: Option<&Narrowing>,
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let asked = asked(message)?;
+    // Before anything depends on what is there.
+    let underway = underway(gateway, client, &asked)?;
     if client.era() == Era::Modern
         && let Some(passage) = gateway.parked.resume(message, client, &asked)?
     {
         return Ok(Outcome::Passage(passage));
+    }
+    if let Some(outcome) = kept::read(gateway, client, narrowing, message).await {
+        return outcome;
     }
     let mut published = gateway.published();
     let routed = match router::resolve(&published, message) {
@@ -39,7 +50,12 @@ pub async fn begin(
         routed => routed?,
     };
     let check = message.field_text(Field::Name).and_then(|name| published.check(&name));
-    relay(gateway, client, message, asked, routed, check)
+    let relayed = relay(gateway, client, message, narrowing, Going { asked, underway, routed, check });
+    if let Err(Stop::Hidden(_)) = relayed {
+        // As long as something missing would have been waited for.
+        gateway.fleet.settle(gateway.settings.start_patience).await;
+    }
+    relayed.or_else(|stop| stop.outcome(message, client))
 }
 
 /// Sends a request about a task to the server that has it.
@@ -53,68 +69,132 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
         None => only_with_tasks(&published.members),
     };
     let member = member.ok_or_else(unknown)?;
+    let underway = underway(gateway, client, &asked)?;
     let routed = Routed { member, target: None, native: None, parameters: Vec::new() };
-    relay(gateway, client, message, asked, routed, None)
+    relay(gateway, client, message, None, Going { asked, underway, routed, check: None })
+        .or_else(|stop| stop.outcome(message, client))
+}
+
+/// A request with all that is known of it before it is judged.
+struct Going<'a> {
+    asked: Asked,
+    underway: Option<Underway>,
+    routed: Routed,
+    check: Option<&'a ToolCheck>,
+}
+
+/// Why a request does not reach its server.
+enum Stop {
+    /// What it names is hidden, and must be as if it were not there.
+    Hidden(ErrorReply),
+    /// It was refused, or cannot be sent.
+    Refused(refuse::Stopped),
+}
+
+impl Stop {
+    fn outcome(self, message: &Message, client: &Client) -> Result<Outcome, ErrorReply> {
+        match self {
+            Stop::Hidden(reply) => Err(reply),
+            Stop::Refused(stopped) => Ok(Outcome::Answer(stopped.answer(message.id(), client.era()))),
+        }
+    }
 }
 
 fn relay(
     gateway: &Arc<Gateway>,
     client: &Client,
     message: &Message,
-    asked: Asked,
-    routed: Routed,
-    check: Option<&ToolCheck>,
-) -> Result<Outcome, ErrorReply> {
-    let underway = match client {
-        Client::Legacy(session) => {
-            session.seen(gateway.tick());
-            let begun = session.inflight.begin(asked.id.clone());
-            Some(begun.map_err(|refused| ErrorReply::new(Code::InvalidRequest, refused.to_string()))?)
-        }
-        Client::Modern { .. } => None,
-    };
-    // A legacy server gives no state, so a state that is not ours either was forged.
-    if message.field(Field::RequestState).is_some() && is_legacy(&routed.member) {
-        return Err(ErrorReply::new(
-            Code::InvalidParams,
-            "'requestState' is not one that was given out here",
-        ));
-    }
-    let call = Call {
-        message: message.clone(),
-        native: routed.native,
-        caller: client.caller(),
-        parameters: routed.parameters,
-        timeout: routed.target.as_ref().and_then(|target| routed.member.timeout(&target.native)),
-    };
-    let cleared = match (asked.method, &routed.target) {
+    narrowing: Option<&Narrowing>,
+    going: Going<'_>,
+) -> Result<Outcome, Stop> {
+    let Going { asked, underway, routed, check } = going;
+    let Routed { member, target, native, parameters } = routed;
+    let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
+    let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
+    let mut cleared = match (asked.method, &target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);
-            let (admitted, closing) = enforce::request(&gateway.gate, client, None, target, check, call)?;
+            let admitted = enforce::request(&gateway.gate, client, narrowing, target, check, call);
+            let (admitted, closing) = admitted.map_err(|stopped| match stopped.hidden {
+                true => Stop::Hidden(stopped.reply),
+                false => Stop::Refused(stopped),
+            })?;
             Cleared::Governed(admitted, closing)
         }
         // Completions are of use only for what can be seen.
-        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client.principal(), target) => {
-            return Err(enforce::refuse::unknown(target.kind, &target.exposed));
+        (_, Some(target)) if !enforce::is_visible(&gateway.gate, client.principal(), narrowing, target) => {
+            return Err(Stop::Hidden(refuse::unknown(target.kind, &target.exposed)));
         }
         _ => Cleared::Free(call),
     };
-    // Only now: a call that may not happen starts no server.
-    let server = if routed.member.desired.isolated {
-        let own = gateway.isolated.server(&routed.member, client, &gateway.tracker);
-        own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))?
-    } else {
-        routed.member.answering()
+    // Only now may anything be told that depends on the server.
+    let server = match server(gateway, client, message, &member) {
+        Ok(server) => server,
+        Err(reply) => return Err(Stop::Refused(unsent(&mut cleared, reply, client.era()))),
     };
+    let keeping = target.filter(|_| member.desired.keeps_long_output && asked.method == Method::ToolsCall);
     let way = Way {
         server,
         capacity: Arc::clone(&gateway.capacity),
         parked: Arc::clone(&gateway.parked),
         tasks: Arc::clone(&gateway.tasks),
-        max_output_bytes: routed.member.desired.max_output_bytes,
+        max_output_bytes: member.desired.max_output_bytes,
+        keeping: keeping.map(|tool| keep(gateway, client, tool)),
         progress_after: gateway.settings.progress_after,
     };
     Ok(Outcome::Passage(Passage::begin(asked, client.clone(), way, cleared, underway)))
+}
+
+/// Enters the request among those that its client can cancel.
+fn underway(gateway: &Gateway, client: &Client, asked: &Asked) -> Result<Option<Underway>, ErrorReply> {
+    let Client::Legacy(session) = client else { return Ok(None) };
+    session.seen(gateway.tick());
+    let begun = session.inflight.begin(asked.id.clone());
+    begun.map(Some).map_err(|refused| ErrorReply::new(Code::InvalidRequest, refused.to_string()))
+}
+
+/// The server that a request goes to: the client's own, where each has one.
+fn server(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    message: &Message,
+    member: &Arc<Member>,
+) -> Result<Server, ErrorReply> {
+    // A legacy server gives no state, so a state that is not ours either was forged.
+    if message.field(Field::RequestState).is_some() && is_legacy(member) {
+        let what = "'requestState' is not one that was given out here";
+        return Err(ErrorReply::new(Code::InvalidParams, what));
+    }
+    if !member.desired.isolated {
+        return Ok(member.answering());
+    }
+    let own = gateway.isolated.server(member, client, &gateway.tracker);
+    own.map_err(|error| ErrorReply::new(Code::ExecutionError, error.to_string()))
+}
+
+/// A request that was permitted and cannot be sent, on record as one that failed.
+fn unsent(cleared: &mut Cleared, reply: ErrorReply, era: Era) -> refuse::Stopped {
+    let Cleared::Governed(_, closing) = cleared else { return reply.into() };
+    let body = reply.object(era);
+    let code = Some(reply.code.number(era));
+    match closing.close(Ended { status: Status::Error, error_code: code, body: Some(body.as_bytes()) }) {
+        Ok(_) => reply.into(),
+        Err(unrecorded) => ErrorReply::new(Code::Denied, unrecorded.to_string()).into(),
+    }
+}
+
+fn keep(gateway: &Gateway, client: &Client, tool: Target) -> Keeping {
+    let links = match client {
+        Client::Legacy(session) => session.version() >= Version::V2025_06_18,
+        Client::Modern { .. } => true,
+    };
+    Keeping {
+        results: Arc::clone(&gateway.results),
+        seal: Arc::clone(&gateway.seal),
+        owner: Arc::clone(&client.principal().id),
+        tool,
+        links,
+    }
 }
 
 fn asked(message: &Message) -> Result<Asked, ErrorReply> {

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use toolgate_governance::{ApprovalShown, Standing, Subject};
+use toolgate_governance::{ApprovalShown, Narrowing, Standing, Subject};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method};
 
-use crate::catalog::{Item, Kind, Lens, View};
+use crate::catalog::{InvalidCursor, Item, Kind, Lens, Page};
 use crate::gateway::Gateway;
-use crate::pipeline::Outcome;
+use crate::pipeline::{Outcome, kept};
 use crate::published::Published;
+use crate::relay::Last;
+use crate::results;
 use crate::session::Client;
 
 /// One page of a list.
 pub async fn page(
     gateway: &Arc<Gateway>,
     client: &Client,
+    narrowing: Option<&Narrowing>,
     message: &Message,
     method: Method,
 ) -> Result<Outcome, ErrorReply> {
@@ -31,10 +34,11 @@ pub async fn page(
         ),
     };
     let published = gateway.published();
-    let page = view(gateway, &published, client)
-        .page(kind, cursor.as_deref())
+    let standing = gateway.gate.standing(client.principal());
+    let page = cut(&published, &standing, narrowing, kind, cursor.as_deref())
         .map_err(|error| ErrorReply::new(Code::InvalidParams, error.to_string()))?;
-    Ok(Outcome::Answer(page.answer(message.id().unwrap_or(b"null"), client.era()), None))
+    let answer = page.answer(message.id().unwrap_or(b"null"), client.era());
+    Ok(Outcome::Answer(Last::plain(answer, None)))
 }
 
 /// Whether a client finds a tool in its list.
@@ -42,13 +46,28 @@ pub fn is_visible(gateway: &Gateway, client: &Client, tool: &Item) -> bool {
     gateway.gate.standing(client.principal()).is_visible(&subject(Kind::Tool, tool), None)
 }
 
-/// The lists as this client sees them: prepared once for all clients that see the same.
-fn view(gateway: &Gateway, published: &Published, client: &Client) -> Arc<View> {
-    let standing = gateway.gate.standing(client.principal());
-    let visible = |kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), None);
-    let decorate = |item: &Item| terms(&standing, item);
-    let lens = Lens { visible: &visible, decorate: &decorate, for_everyone: false, server_info: None };
-    published.view(standing.visibility_class(), &lens)
+/// A page as a caller sees it: of lists that are prepared once for all who see the same, or of one that is made for this
+/// request, because it leaves something out, and forgotten with it.
+fn cut(
+    published: &Published,
+    standing: &Standing,
+    narrowing: Option<&Narrowing>,
+    kind: Kind,
+    cursor: Option<&str>,
+) -> Result<Page, InvalidCursor> {
+    let visible = |kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), narrowing);
+    let decorate = |item: &Item| terms(standing, item);
+    let lens = Lens {
+        visible: &visible,
+        decorate: &decorate,
+        for_everyone: false,
+        server_info: None,
+        own_template: published.keeps_results.then_some((results::TEMPLATE, kept::TEMPLATE)),
+    };
+    match narrowing {
+        None => published.view(standing.visibility_class(), &lens).page(kind, cursor),
+        Some(_) => published.catalog.page(kind, cursor, &lens),
+    }
 }
 
 fn subject(kind: Kind, item: &Item) -> Subject<'_> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use toolgate_governance::Kind;
+use toolgate_governance::{Kind, Narrowing};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message};
 
@@ -13,7 +13,7 @@ use crate::isolated::Owner;
 use crate::listen::{Filter, Listener};
 use crate::pipeline::{Outcome, result};
 use crate::relay::notice;
-use crate::router;
+use crate::router::{self, Target};
 use crate::session::{Client, Session};
 use crate::subscriptions::{Subscriber, Watched};
 
@@ -21,6 +21,7 @@ use crate::subscriptions::{Subscriber, Watched};
 pub async fn listen(
     gateway: &Arc<Gateway>,
     client: &Client,
+    narrowing: Option<&Narrowing>,
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let mut filter = Filter::of(message)?;
@@ -30,7 +31,7 @@ pub async fn listen(
     }
     // A resource that is not there cannot be watched; the acknowledgement says what is.
     let mut watched = Vec::new();
-    filter.uris.retain(|uri| match watch(gateway, client, uri) {
+    filter.uris.retain(|uri| match watch(gateway, client, narrowing, uri) {
         Ok(one) => {
             watched.extend(one.map(|one| (one, uri.as_str().into())));
             true
@@ -50,12 +51,13 @@ pub async fn listen(
 pub async fn subscribe(
     gateway: &Arc<Gateway>,
     session: &Arc<Session>,
+    narrowing: Option<&Narrowing>,
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     gateway.fleet.settle(gateway.settings.start_patience).await;
     let uri = uri(message)?;
     let client = Client::Legacy(Arc::clone(session));
-    if let Some(watched) = watch(gateway, &client, &uri)? {
+    if let Some(watched) = watch(gateway, &client, narrowing, &uri)? {
         begin(gateway, &client, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
     }
     Ok(result(message, b"{}"))
@@ -65,10 +67,11 @@ pub async fn subscribe(
 pub fn unsubscribe(
     gateway: &Arc<Gateway>,
     session: &Arc<Session>,
+    narrowing: Option<&Narrowing>,
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let uri = uri(message)?;
-    if let Some(watched) = watch(gateway, &Client::Legacy(Arc::clone(session)), &uri)? {
+    if let Some(watched) = watch(gateway, &Client::Legacy(Arc::clone(session)), narrowing, &uri)? {
         let left = gateway.subscriptions.remove(&watched, &Subscriber::Legacy(Arc::downgrade(session)));
         gateway.watch(&watched.server, watched.owner.as_ref(), left);
     }
@@ -110,15 +113,17 @@ fn uri(message: &Message) -> Result<String, ErrorReply> {
 
 /// What is watched for a resource. One that the caller must not see is like one that nobody lists: where such a one is
 /// accepted, on the word of the only server that could have it, so is this, and nothing will be heard of it.
-fn watch(gateway: &Gateway, client: &Client, uri: &str) -> Result<Option<Watched>, ErrorReply> {
+fn watch(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    uri: &str,
+) -> Result<Option<Watched>, ErrorReply> {
     let place = Some(toolgate_protocol::Span::new(0, 0));
     let published = gateway.published();
     let routed = router::resource(&published, place, uri)?;
-    if routed
-        .target
-        .as_ref()
-        .is_some_and(|target| !enforce::is_visible(&gateway.gate, client.principal(), target))
-    {
+    let hidden = |target: &Target| !enforce::is_visible(&gateway.gate, client.principal(), narrowing, target);
+    if routed.target.as_ref().is_some_and(hidden) {
         return match published.catalog.takes_unlisted_resources() {
             true => Ok(None),
             false => Err(enforce::refuse::unknown(Kind::Resource, uri)),

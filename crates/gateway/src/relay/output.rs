@@ -1,54 +1,8 @@
-//! What is changed in a result on its way out: too long ones are cut, what is left of quotas is put in.
+//! What is put into a result on its way out: what is left of quotas.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Kind, Message, Object, Span, Splice};
-
-/// A result of at most `limit` bytes. A longer one keeps the beginning of its text and says that it was cut.
-pub fn bounded(message: Message, limit: Option<usize>) -> Message {
-    let Some(limit) = limit else { return message };
-    let size = message.body().map_or(0, <[u8]>::len);
-    if size <= limit || message.kind() != Kind::Result || message.field(Field::Content).is_none() {
-        return message;
-    }
-    cut(&message, size, limit).unwrap_or(message)
-}
-
-fn cut(message: &Message, size: usize, limit: usize) -> Option<Message> {
-    let content: Vec<Value> = serde_json::from_slice(message.field(Field::Content)?).ok()?;
-    let mut left = limit;
-    let mut kept = Vec::new();
-    for mut block in content {
-        let length = block.to_string().len();
-        if length <= left {
-            left -= length;
-            kept.push(block);
-            continue;
-        }
-        if let Some(text) = block.get("text").and_then(Value::as_str) {
-            let mut end = left.min(text.len());
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            block["text"] = Value::from(&text[..end]);
-            kept.push(block);
-        }
-        break;
-    }
-    kept.push(json!({
-        "type": "text",
-        "text": format!("[cut by the gateway: the result had {size} bytes, {limit} are passed on]"),
-    }));
-    let id = message.id()?;
-    let error = message.field(Field::IsError) == Some(b"true");
-    let result = json!({
-        "content": kept,
-        "isError": error,
-        "_meta": {"io.toolgate/truncated": {"size": size, "limit": limit}},
-    });
-    Message::parse(toolgate_protocol::error::result_answer(id, result.to_string().as_bytes())).ok()
-}
 
 /// The answer with one more member in the `_meta` of its result; nothing for an error.
 pub fn with_meta(answer: &Bytes, member: &str) -> Option<Bytes> {
@@ -73,25 +27,6 @@ fn is_object(place: Span, bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn message(text: &str) -> Message {
-        Message::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
-    }
-
-    #[test]
-    fn a_long_result_is_cut_and_says_so() {
-        let long = "é".repeat(400);
-        let whole = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{long}"}}]}}}}"#
-        );
-        let cut = bounded(message(&whole), Some(300));
-        let result: Value = serde_json::from_slice(cut.body().unwrap()).unwrap();
-        assert_eq!(result["_meta"]["io.toolgate/truncated"]["limit"], 300);
-        assert!(result["content"][0]["text"].as_str().unwrap().len() <= 300);
-        assert!(result["content"][1]["text"].as_str().unwrap().contains("cut by the gateway"));
-        let same = bounded(message(&whole), Some(10_000));
-        assert_eq!(same.bytes(), whole.as_bytes());
-    }
 
     #[test]
     fn what_is_left_is_put_beside_what_is_there() {

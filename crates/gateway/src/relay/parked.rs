@@ -3,13 +3,17 @@
 //! A legacy server has asked something in the middle of a call. A modern client cannot be asked; its request ends with
 //! `input_required`, and the call waits here until the client repeats the request with the answers and with the sealed
 //! state that names the call. The state is bound to the client, to the request, and expires.
+//!
+//! A call that waits for its user's agreement is parked too. It waits as long as its rule says and no longer: then it is
+//! refused and gives back what it had taken, and its client is told so if it comes back after all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use toolgate_client::Reply;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Object, error, text};
@@ -62,9 +66,7 @@ impl Parked {
         let id = inner.asked.id.clone();
         match parked.enter(inner) {
             Ok(result) => Piece::Last(Last::plain(error::result_answer(&id, &result), None)),
-            Err(reply) => {
-                Piece::Last(Last::plain(reply.answer(Some(&id), era), Some(reply.code.number(era))))
-            }
+            Err(reply) => Piece::Last(Last::error(&reply, Some(&id), era, &[])),
         }
     }
 
@@ -89,7 +91,9 @@ impl Parked {
             )
             .with_data(r#"{"retryable":true}"#));
         }
-        calls.insert(call, Waiting { inner, until: now + PATIENCE });
+        // Those who come too late for an agreement shall hear of it, too.
+        let until = inner.decide_by.map_or(now, |decide_by| decide_by.max(now)) + PATIENCE;
+        calls.insert(call, Waiting { inner, until });
         Ok(result)
     }
 
@@ -129,10 +133,14 @@ impl Parked {
         Ok(Some(inner.resume(asked.clone(), client.clone())))
     }
 
-    /// Ends the calls whose clients did not come back.
+    /// Ends the calls whose clients did not come back, and those that nobody agreed to in time.
     pub fn sweep(&self) {
         let now = Instant::now();
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, waiting| waiting.until > now);
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.retain(|_, waiting| waiting.until > now);
+        for waiting in calls.values_mut() {
+            waiting.inner.lapse(now);
+        }
     }
 }
 

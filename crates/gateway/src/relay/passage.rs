@@ -12,13 +12,17 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use http::header::{HeaderName, HeaderValue};
+use tokio::time::Instant;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Outbox, Question, Server};
-use toolgate_governance::{Admitted, Permitted, Refusal};
+use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
+use toolgate_ledger::Status;
+use toolgate_protocol::{Era, ErrorReply};
 
 use crate::capacity::{Capacity, Full};
-use crate::enforce::closing::Closing;
+use crate::enforce::closing::{self, Closing};
 use crate::enforce::consent;
+use crate::relay::overlong::Keeping;
 use crate::relay::round::{self, Round};
 use crate::relay::{Asked, Parked, Tasks};
 use crate::session::Client;
@@ -67,6 +71,8 @@ pub struct Way {
     pub tasks: Arc<Tasks>,
     /// The longest result that is passed on.
     pub max_output_bytes: Option<usize>,
+    /// Where longer ones are kept, where they are.
+    pub keeping: Option<Keeping>,
     /// After how long without news the client is told that the call goes on.
     pub progress_after: Duration,
 }
@@ -91,6 +97,10 @@ pub(super) struct Inner {
     stage: Stage,
     /// Questions of a legacy server that its legacy client is being asked.
     open: Option<FuturesUnordered<BoxFuture<'static, ()>>>,
+    /// When a call that waits for somebody to agree will have been decided.
+    pub(super) decide_by: Option<Instant>,
+    /// What is to be told of a call that nobody agreed to while it was parked.
+    lapsed: Option<(ErrorReply, Vec<Remaining>)>,
     /// Questions that a modern client must answer with its next request.
     pub(super) unanswered: Vec<(String, Question)>,
     /// A capability that a modern client lacks and that its server wanted to use.
@@ -115,6 +125,8 @@ enum Stage {
     Waiting(BoxFuture<'static, Result<Permitted<Call>, Refusal>>),
     /// The server works.
     Calling(Answering),
+    /// A result that is too long to pass on is being kept; how the call ended is known.
+    Keeping(BoxFuture<'static, (Answer, Status)>),
     /// A modern server wants input and its legacy client is being asked.
     Asking(BoxFuture<'static, Result<Round, round::Refused>>),
 }
@@ -130,6 +142,13 @@ impl Last {
     pub fn plain(bytes: Bytes, code: Option<i32>) -> Last {
         Last { bytes, code, headers: Vec::new() }
     }
+
+    /// The answer to a request that failed or was refused, with what is left of quotas and when to come back.
+    pub fn error(reply: &ErrorReply, id: Option<&[u8]>, era: Era, remaining: &[Remaining]) -> Last {
+        let mut headers = closing::headers(remaining);
+        headers.extend(closing::retry_after(reply));
+        Last { bytes: reply.answer(id, era), code: Some(reply.code.number(era)), headers }
+    }
 }
 
 impl Passage {
@@ -142,17 +161,14 @@ impl Passage {
         underway: Option<Underway>,
     ) -> Passage {
         let outbox = Arc::new(Outbox::default());
-        let mut question = None;
+        let (mut question, mut decide_by) = (None, None);
         let message = match &cleared {
             Cleared::Free(call) => &call.message,
             Cleared::Governed(Admitted::Permitted(permitted), _) => &permitted.call().message,
             Cleared::Governed(Admitted::Waiting(waiting), _) => &waiting.call().message,
         };
-        let fingerprint = if client.era() == toolgate_protocol::Era::Modern {
-            super::parked::fingerprint(message)
-        } else {
-            String::new()
-        };
+        let fingerprint =
+            if client.era() == Era::Modern { super::parked::fingerprint(message) } else { String::new() };
         let (stage, call, closing) = match cleared {
             Cleared::Free(call) => {
                 let call = Arc::new(call);
@@ -165,9 +181,9 @@ impl Passage {
                 (Stage::calling(&way, &call, &outbox), Some(call), Some(closing))
             }
             Cleared::Governed(Admitted::Waiting(waiting), closing) => {
-                let (decision, asked) = consent::begin(closing.gate(), waiting, closing.draft());
-                question = asked;
-                (Stage::Waiting(decision), None, Some(closing))
+                let consent = consent::begin(closing.gate(), waiting, closing.draft());
+                (question, decide_by) = (consent.question, Some(consent.decide_by));
+                (Stage::Waiting(consent.decision), None, Some(closing))
             }
         };
         let mut inner = Inner {
@@ -180,6 +196,8 @@ impl Passage {
             outbox,
             stage,
             open: None,
+            decide_by,
+            lapsed: None,
             unanswered: Vec::new(),
             lacking: None,
             ready: VecDeque::new(),
@@ -188,7 +206,7 @@ impl Passage {
             underway,
         };
         if matches!(inner.stage, Stage::Waiting(_)) {
-            inner.remind("waiting for approval");
+            inner.remind(step::WAITING);
         }
         if let Some(question) = question {
             inner.ask(question);
@@ -235,6 +253,9 @@ impl Inner {
     pub(super) fn resume(mut self: Box<Self>, asked: Asked, client: Client) -> Passage {
         self.asked = asked;
         self.client = client;
+        if let Some((reply, remaining)) = self.lapsed.take() {
+            self.last_error(&reply, &remaining);
+        }
         Passage { inner: Some(self) }
     }
 }

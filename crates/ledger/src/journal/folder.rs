@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::private;
+
 const LOCK_FILE: &str = "writer.lock";
 const SEGMENT_EXTENSION: &str = "journal";
 /// More processes than ever share a root; the bound keeps a broken file system from being searched for ever.
@@ -27,7 +29,7 @@ impl Folder {
         for number in 0..MAXIMUM_FOLDERS {
             let replica = format!("{name}-{number}");
             let path = root.join(&replica);
-            fs::create_dir_all(&path)?;
+            private::make_folder(&path)?;
             if let Some(folder) = Self::try_hold(path)? {
                 return Ok(folder);
             }
@@ -40,7 +42,7 @@ impl Folder {
 
     /// Takes an existing folder, unless a living process holds it.
     pub fn try_hold(path: PathBuf) -> io::Result<Option<Self>> {
-        let lock = File::options().create(true).truncate(false).write(true).open(path.join(LOCK_FILE))?;
+        let lock = private::open_or_make_file(&path.join(LOCK_FILE))?;
         match lock.try_lock() {
             Ok(()) => Ok(Some(Self { replica: replica_of(&path), path, _lock: lock })),
             Err(TryLockError::WouldBlock) => Ok(None),

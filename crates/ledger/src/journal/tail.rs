@@ -16,6 +16,7 @@ use super::recover::Recovered;
 use super::segment::{Chain, SegmentHeader};
 use super::sync::Unsynced;
 use super::writer::Durability;
+use crate::private;
 
 /// More full segments than this do not wait for the background: the appender confirms one itself.
 const MAXIMUM_UNSYNCED_SEGMENTS: usize = 4;
@@ -194,7 +195,7 @@ fn begin(
 ) -> io::Result<(File, u64, Chain)> {
     let replica = folder.replica().to_string();
     let header = SegmentHeader { number, first_sequence, created_us: now_us(), previous, replica }.encode();
-    let file = File::options().write(true).create_new(true).open(path)?;
+    let file = private::make_file(path)?;
     match file.write_all_at(&header, 0) {
         Ok(()) => Ok((file, header.len() as u64, Chain::of_header(&header))),
         Err(error) => {

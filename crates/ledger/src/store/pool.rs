@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::StoreError;
+use crate::private;
 
 /// Connections kept open between questions.
 const KEPT_CONNECTIONS: usize = 4;
@@ -30,6 +31,9 @@ impl Pool {
     }
 
     pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+        // SQLite gives the files beside it the mode of this one. Where it is there already this touches nothing, which is
+        // important: closing a file takes away all locks that the process has on it.
+        drop(private::make_file(&self.path));
         let open = || {
             let connection = Connection::open(&self.path)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;

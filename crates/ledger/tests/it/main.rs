@@ -6,5 +6,6 @@ mod crash;
 mod export;
 mod full_disk;
 mod index;
+mod modes;
 mod retention;
 mod scene;

@@ -60,6 +60,7 @@ impl Outgoing<'_> {
             }
             (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {}
         }
+        forget_wishes(message, &mut edits);
         edits.apply(message.bytes())
     }
 
@@ -92,6 +93,13 @@ fn forget_introduction(message: &Message, edits: &mut Edits<'_>) {
     let introduced = HOP_BY_HOP.iter().any(|field| message.meta_place(*field).is_some());
     if let (true, Some(meta)) = (introduced, message.place(Field::Meta)) {
         edits.remove_members(message.bytes(), meta, &HOP_BY_HOP.map(MetaField::key));
+    }
+}
+
+/// Takes out of `_meta` what the client asks of us: at a server that is a gateway too, the names mean something else.
+fn forget_wishes(message: &Message, edits: &mut Edits) {
+    if let (Some(_), Some(meta)) = (message.meta_place(MetaField::Narrow), message.place(Field::Meta)) {
+        edits.remove_members(message.bytes(), meta, &[MetaField::Narrow.key()]);
     }
 }
 

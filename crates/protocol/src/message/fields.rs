@@ -82,6 +82,7 @@ member_names! {
         SubscriptionId = "io.modelcontextprotocol/subscriptionId",
         ServerInfo = "io.modelcontextprotocol/serverInfo",
         TraceParent = "traceparent",
+        Narrow = "io.toolgate/narrow",
     }
 }
 

@@ -6,8 +6,13 @@ use super::*;
 use crate::catalog::tests::{greeting, listing, tools};
 use crate::catalog::{Listing, Naming};
 
-const EVERYTHING: Lens<'static> =
-    Lens { visible: &|_, _| true, decorate: &|_| None, for_everyone: true, server_info: None };
+const EVERYTHING: Lens<'static> = Lens {
+    visible: &|_, _| true,
+    decorate: &|_| None,
+    for_everyone: true,
+    server_info: None,
+    own_template: None,
+};
 
 fn numbered(count: usize) -> Arc<Listing> {
     let names: Vec<String> = (0..count).map(|number| format!("t{number}")).collect();

@@ -2,28 +2,31 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::Instant;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Event, Question};
-use toolgate_governance::{Permitted, Refusal};
+use toolgate_governance::{Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
 
 use super::{Inner, Last, NoAnswer, Piece, Stage};
-use crate::enforce::closing::{self, Ended};
+use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::refuse;
 use crate::relay::asking::{self, Open};
-use crate::relay::output;
+use crate::relay::overlong::{self, Keeping};
 use crate::relay::round::{self, Round};
-use crate::relay::{failure, notice};
+use crate::relay::{failure, notice, output};
 use crate::session::Client;
 
 /// How often a modern server may ask a legacy client anew within one request.
 const MAX_ROUNDS: u32 = 16;
+
+/// What is said of a call that waits for somebody to agree.
+pub(super) const WAITING: &str = "waiting for approval";
 
 /// What woke a passage.
 enum Woken {
@@ -33,6 +36,7 @@ enum Woken {
     Quiet,
     Decided(Result<Permitted<Call>, Refusal>),
     Answered(Result<Answer, NoAnswer>),
+    Kept(Answer, Status),
     Input(Result<Round, round::Refused>),
 }
 
@@ -56,6 +60,10 @@ impl Inner {
             match &mut self.stage {
                 Stage::Waiting(decision) => Woken::Decided(decision.await),
                 Stage::Calling(answer) => Woken::Answered(answer.await),
+                Stage::Keeping(kept) => {
+                    let (answer, status) = kept.await;
+                    Woken::Kept(answer, status)
+                }
                 Stage::Asking(round) => Woken::Input(round.await),
             }
         };
@@ -71,7 +79,10 @@ impl Inner {
             Woken::Cancelled => self.ready.push_back(Piece::Cancelled),
             Woken::Said(event) => self.said(event),
             Woken::Replied => {}
-            Woken::Quiet => self.remind("still working"),
+            Woken::Quiet => match self.stage {
+                Stage::Waiting(_) => self.remind(WAITING),
+                _ => self.remind("still working"),
+            },
             Woken::Decided(Ok(permitted)) => self.run(permitted),
             Woken::Decided(Err(refusal)) => self.denied(&refusal),
             Woken::Answered(answer) => {
@@ -81,6 +92,7 @@ impl Inner {
                 }
                 self.answered(answer);
             }
+            Woken::Kept(answer, status) => self.finished(&answer, status),
             Woken::Input(Ok(round)) => self.repeat(&round),
             Woken::Input(Err(refused)) => self.failed(&refused.reply(), Status::Error),
         }
@@ -97,6 +109,19 @@ impl Inner {
             self.progressed,
         );
         self.ready.push_back(Piece::Message(notice::write(Method::Progress.name(), Some(params.as_bytes()))));
+    }
+
+    /// Ends a parked call that nobody agreed to in time. Its client is told when it comes back.
+    pub(in crate::relay) fn lapse(&mut self, now: Instant) {
+        let Stage::Waiting(decision) = &mut self.stage else { return };
+        if self.lapsed.is_some() || self.decide_by.is_none_or(|decide_by| decide_by > now) {
+            return;
+        }
+        // Without anybody who could answer, the decision is made at once.
+        self.unanswered.clear();
+        if let Some(Err(refusal)) = decision.now_or_never() {
+            self.lapsed = Some(self.close_denied(&refusal));
+        }
     }
 
     fn run(&mut self, permitted: Permitted<Call>) {
@@ -184,21 +209,39 @@ impl Inner {
         {
             // In the server's own words it would differ from what is told of a hidden resource.
             let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().exposed);
-            return self.failed(&reply, Status::Error);
+            // What is left of quotas would tell them apart, too.
+            let unrecorded = self.close_failed(&reply, Status::Error).err();
+            return self.last_error(&unrecorded.unwrap_or(reply), &[]);
         }
         self.way.tasks.note(self.way.server.name(), &answer.message);
-        let message = output::bounded(answer.message, self.way.max_output_bytes);
-        let code = error_code(&message);
-        let ended = Ended { status: status(&message), error_code: code, body: message.body() };
+        // On record is what the server said, whatever becomes of a result that is too long.
+        let status = status(&answer.message);
+        match (self.way.max_output_bytes, &self.way.keeping) {
+            (Some(limit), Some(keeping)) if overlong::is_overlong(&answer.message, limit) => {
+                self.stage = Stage::Keeping(kept(answer, status, limit, keeping.clone()));
+            }
+            (Some(limit), None) if overlong::is_overlong(&answer.message, limit) => {
+                let message = overlong::cut(answer.message, limit);
+                self.finished(&Answer { message, ..answer }, status);
+            }
+            _ => self.finished(&answer, status),
+        }
+    }
+
+    /// Ends the request with what the server said.
+    fn finished(&mut self, answer: &Answer, status: Status) {
+        let message = &answer.message;
+        let code = error_code(message);
+        let ended = Ended { status, error_code: code, body: message.body() };
         let remaining = match self.closing.as_mut().map(|closing| closing.close(ended)) {
             None => Vec::new(),
             Some(Ok(remaining)) => remaining,
             Some(Err(unrecorded)) => {
-                return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()));
+                return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
             }
         };
         let era = self.client.era();
-        let mut bytes = era::answer::write(&message, &self.asked.id, self.asked.method, answer.era, era);
+        let mut bytes = era::answer::write(message, &self.asked.id, self.asked.method, answer.era, era);
         let mut headers = Vec::new();
         if !remaining.is_empty() {
             headers = closing::headers(&remaining);
@@ -221,24 +264,40 @@ impl Inner {
     }
 
     fn denied(&mut self, refusal: &Refusal) {
-        self.failed(&refuse::refused(refusal), Status::Denied);
+        let (reply, remaining) = self.close_denied(refusal);
+        self.last_error(&reply, &remaining);
     }
 
     /// Ends the request with an error of ours.
     fn failed(&mut self, reply: &ErrorReply, status: Status) {
+        match self.close_failed(reply, status) {
+            Ok(remaining) => self.last_error(reply, &remaining),
+            Err(unrecorded) => self.last_error(&unrecorded, &[]),
+        }
+    }
+
+    /// Closes a request that somebody refused; what its client is told.
+    fn close_denied(&mut self, refusal: &Refusal) -> (ErrorReply, Vec<Remaining>) {
+        let remaining = self.closing.as_ref().map(Closing::remaining_now).unwrap_or_default();
+        let reply = refuse::refused(refusal, &remaining);
+        match self.close_failed(&reply, Status::Denied) {
+            Ok(_) => (reply, remaining),
+            Err(unrecorded) => (unrecorded, Vec::new()),
+        }
+    }
+
+    /// Closes a request that failed; what is left of quotas, or what is told of one that could not be recorded.
+    fn close_failed(&mut self, reply: &ErrorReply, status: Status) -> Result<Vec<Remaining>, ErrorReply> {
         let era = self.client.era();
         let body = reply.object(era);
         let ended = Ended { status, error_code: Some(reply.code.number(era)), body: Some(body.as_bytes()) };
-        if let Some(Err(unrecorded)) = self.closing.as_mut().map(|closing| closing.close(ended)) {
-            return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()));
-        }
-        self.last_error(reply);
+        let closed = self.closing.as_mut().map_or(Ok(Vec::new()), |closing| closing.close(ended));
+        closed.map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))
     }
 
-    fn last_error(&mut self, reply: &ErrorReply) {
-        let era = self.client.era();
-        let bytes: Bytes = reply.answer(Some(&self.asked.id), era);
-        self.ready.push_back(Piece::Last(Last::plain(bytes, Some(reply.code.number(era)))));
+    pub(super) fn last_error(&mut self, reply: &ErrorReply, remaining: &[Remaining]) {
+        let last = Last::error(reply, Some(&self.asked.id), self.client.era(), remaining);
+        self.ready.push_back(Piece::Last(last));
     }
 }
 
@@ -248,6 +307,21 @@ async fn replied(open: &mut Option<FuturesUnordered<BoxFuture<'static, ()>>>) {
         Some(open) if !open.is_empty() => open.next().await.unwrap_or_default(),
         _ => std::future::pending().await,
     }
+}
+
+/// Keeps a result that is too long, away from those who must not wait for the disk.
+fn kept(
+    answer: Answer,
+    status: Status,
+    limit: usize,
+    keeping: Keeping,
+) -> BoxFuture<'static, (Answer, Status)> {
+    Box::pin(async move {
+        let message = answer.message.clone();
+        let kept = tokio::task::spawn_blocking(move || overlong::keep(message, limit, &keeping)).await;
+        let message = kept.unwrap_or_else(|_| overlong::cut(answer.message.clone(), limit));
+        (Answer { message, ..answer }, status)
+    })
 }
 
 fn status(message: &Message) -> Status {
