@@ -29,6 +29,7 @@ fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
         spec,
         isolated: true,
         max_output_bytes: None,
+        keeps_long_output: false,
         tool_timeouts: Vec::new(),
         trusts_prices: false,
         files: None,
