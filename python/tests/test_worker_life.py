@@ -83,8 +83,10 @@ def test_it_dies_with_its_parent() -> None:
     os.close(requests)
     os.close(held)
     assert parent.stderr is not None
-    while b"serving" not in parent.stderr.readline():
-        pass
+    line = b""
+    while b"serving" not in line:
+        line = parent.stderr.readline()
+        assert line, "the worker did not start"
     parent.kill()
     parent.wait()
     # Nobody holds the other end any more when the worker is gone.
@@ -92,3 +94,15 @@ def test_it_dies_with_its_parent() -> None:
     os.close(ours)
     os.close(alive)
     parent.stderr.close()
+
+
+def test_a_client_that_does_not_read_cannot_keep_it_alive() -> None:
+    with Worker(SCENE, "--grace", "0.2") as worker:
+        assert worker.value("add", a=1) == 11
+        # The lists are more than a pipe holds, and nobody takes them out.
+        for _ in range(30):
+            worker.send("tools/list", {})
+        worker.process.send_signal(signal.SIGTERM)
+        # 1 if it was in the middle of writing, 0 if it had not begun.
+        assert worker.process.wait(20) in (0, 1)
+        worker.process.returncode = 0

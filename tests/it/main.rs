@@ -16,5 +16,6 @@ mod process_trees;
 mod questions;
 mod reloads;
 mod sessions;
+mod skills;
 mod stdio_front;
 mod thousand_starts;

@@ -143,13 +143,18 @@ fn a_resource_is_watched_at_the_new_server_too() {
             (seen.iter().filter(wanted).count() >= 2).then_some(())
         };
         eventually(&format!("{era:?}: the new connection subscribes"), subscribed);
-        upstream.script().announce("notifications/resources/updated", &uri);
-        loop {
-            let event = stream.event().unwrap().expect("the stream goes on");
-            if event.data.contains("notifications/resources/updated") {
-                break;
-            }
-        }
+        // The new connection may not listen yet when it has subscribed, so the news are told until they are heard.
+        let heard = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                eventually("the news are heard", || {
+                    upstream.script().announce("notifications/resources/updated", &uri);
+                    heard.load(Ordering::Relaxed).then_some(())
+                });
+            });
+            while !stream.event().unwrap().unwrap().data.contains("notifications/resources/updated") {}
+            heard.store(true, Ordering::Relaxed);
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
 
 use crate::waiting::LONG;
 
@@ -169,7 +170,12 @@ impl Connection {
     pub fn event(&mut self) -> io::Result<Option<Event>> {
         let mut event = Event::default();
         let mut lines = Vec::new();
+        let deadline = Instant::now() + LONG;
         loop {
+            // What only keeps the stream alive does not keep the scene waiting.
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
             let Some(line) = self.body_line()? else { return Ok(None) };
             if line.is_empty() {
                 if lines.is_empty() && event.id.is_none() && event.name.is_none() {

@@ -9,6 +9,7 @@ pub(crate) mod gate;
 pub(crate) mod key;
 pub(crate) mod python_files;
 pub(crate) mod rules;
+pub(crate) mod skills;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,6 +72,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
         max_concurrency: config.runtime.max_concurrency,
         progress_after: config.runtime.progress_after,
         start_patience: START_PATIENCE,
+        skills_of_tools: config.skills.links.clone(),
         state_dir,
         results: Limits {
             max_bytes: config.results.max_bytes as u64,
@@ -81,7 +83,9 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     };
     let gateway = Gateway::start(settings, gate)?;
     gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
-    apply_servers(&gateway, config);
+    let mut servers = desired::servers(config);
+    servers.extend(skills::begin(&gateway, &config.skills));
+    gateway.apply(servers, desired::naming(config));
     Ok(gateway)
 }
 
@@ -99,5 +103,7 @@ pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), Start
 
 /// Makes the servers those of a configuration, with their files as they are now.
 pub(crate) fn apply_servers(gateway: &Arc<Gateway>, config: &Config) {
-    gateway.apply(desired::servers(config), desired::naming(config));
+    let mut servers = desired::servers(config);
+    servers.extend(skills::present(gateway));
+    gateway.apply(servers, desired::naming(config));
 }

@@ -20,6 +20,7 @@ pub mod fetch;
 mod handshake;
 mod hearing;
 mod http;
+pub mod in_process;
 mod inflight;
 mod link;
 #[cfg(feature = "manager")]
@@ -35,6 +36,7 @@ pub mod status;
 pub mod tool_registry;
 
 pub use call::{Answer, Call, CallError, Caller};
+pub use in_process::InProcess;
 #[cfg(feature = "manager")]
 pub use manager::{Manager, ManagerSettings};
 pub use news::{News, What};

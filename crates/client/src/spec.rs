@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use toolgate_protocol::Era;
 
+use crate::in_process::InProcess;
+
 /// All that is needed to reach one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
@@ -62,6 +64,8 @@ pub enum Transport {
         /// What every request carries besides.
         headers: BTreeMap<String, String>,
     },
+    /// Something in this process that answers messages.
+    InProcess(InProcess),
 }
 
 impl std::fmt::Debug for Transport {
@@ -81,6 +85,7 @@ impl std::fmt::Debug for Transport {
             Transport::Sse { url, headers } => {
                 formatter.debug_struct("Sse").field("url", url).field("headers", &headers.keys()).finish()
             }
+            Transport::InProcess(server) => server.fmt(formatter),
         }
     }
 }

@@ -14,6 +14,7 @@ mod quotas;
 mod results;
 mod runtime;
 mod servers;
+mod skills;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,8 +31,9 @@ pub use listen::{CorsConfig, ListenConfig, ListenTransport, TlsConfig};
 pub use policy::{Action, ApprovalRule, Approver, Effect, PolicyConfig, PolicyDefault, PolicyRule};
 pub use quotas::{PriceRule, PricesConfig, Quota, QuotaScope};
 pub use results::ResultsConfig;
-pub use runtime::{LogConfig, LogFormat, LogLevel, RuntimeConfig, SkillsConfig};
+pub use runtime::{LogConfig, LogFormat, LogLevel, RuntimeConfig};
 pub use servers::{ApprovalMode, EraChoice, Isolation, LongOutput, ServerConfig, StartMode, Transport};
+pub use skills::SkillsConfig;
 
 /// The whole configuration of a gateway. Relative paths in a file mean the folder of that file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

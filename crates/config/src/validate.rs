@@ -197,6 +197,7 @@ pub(crate) fn whole(tree: &Node, problems: &mut Vec<Problem>) {
                 .help("write it like https://host/path"),
         );
     }
+    skills(tree, problems);
     admin(tree, problems);
 }
 
@@ -220,6 +221,28 @@ pub(crate) fn is_server_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len())
         && name.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// Skills are a server beside the others, so their name must be one, and no other's.
+fn skills(tree: &Node, problems: &mut Vec<Problem>) {
+    let Some(skills) = tree.get("skills") else { return };
+    let is_used = skills.get("dir").is_some_and(|dir| dir.as_text().is_some())
+        || skills.get("dirs").is_some_and(|dirs| !dirs.items().is_empty());
+    let name = skills.get("name");
+    let origin = name.map_or(&skills.origin, |name| &name.origin);
+    let text = name.and_then(Node::as_text).unwrap_or("skills");
+    if !is_server_name(text) {
+        problems.push(
+            Problem::at(origin, "skills.name", format!("`{text}` cannot be the name of a server"))
+                .help(format!("use letters, digits, `-`, `_` and `.`, at most {MAX_NAME}")),
+        );
+    }
+    if is_used && tree.get("servers").is_some_and(|servers| servers.get(text).is_some()) {
+        problems.push(
+            Problem::at(origin, "skills.name", format!("`{text}` is the name of a server already"))
+                .help("give the skills another name"),
+        );
+    }
 }
 
 fn admin(tree: &Node, problems: &mut Vec<Problem>) {

@@ -9,6 +9,7 @@ mod cursor;
 mod digest;
 mod entry;
 mod kind;
+mod links;
 mod listing;
 mod memory;
 mod merge;
@@ -18,7 +19,7 @@ mod templates;
 mod uris;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub use cursor::InvalidCursor;
@@ -30,17 +31,22 @@ pub use naming::Naming;
 pub use page::Page;
 pub use view::{Lens, View};
 
+use links::Links;
 use templates::Template;
+
+/// The longest URI that is looked for in the folders of skills.
+const MAX_FILE_URI: usize = 2048;
 
 /// Everything that is offered, by all servers, under the names that clients use.
 #[derive(Debug)]
 pub struct Catalog {
     revision: u64,
     listings: Vec<Arc<Listing>>,
-    shelves: [Shelf; 4],
+    shelves: [Shelf; 5],
     /// In the order of the items of [`Kind::Template`].
     templates: Vec<Template>,
     first_holders: HashMap<Arc<str>, usize>,
+    links: Links,
     only_with_resources: Option<usize>,
     clashes: Vec<Clash>,
 }
@@ -63,6 +69,8 @@ pub struct Route {
     pub server_name: Arc<str>,
     /// The URI as the server knows it.
     pub native: Arc<str>,
+    /// The document of the skill that it is a file or folder of, where it is one.
+    pub skill: Option<Arc<str>>,
 }
 
 /// An entry that could not have the name it would have had alone. Worth a warning: the name is less telling now.
@@ -135,6 +143,28 @@ impl Catalog {
         self.known_resource(uri).or_else(|| self.only_server(uri))
     }
 
+    /// The same with more skills of tools: their URIs by the exposed names of the tools. They count more than what the
+    /// servers of the tools say.
+    pub fn with_skills(mut self, skills: &BTreeMap<String, String>) -> Catalog {
+        let mut links = std::mem::take(&mut self.links);
+        links.add_skills(
+            self.items(Kind::Resource),
+            skills.iter().map(|(tool, uri)| (tool.as_str(), uri.as_str())),
+        );
+        self.links = links;
+        self
+    }
+
+    /// Where a skill is asked about: at the server that lists it.
+    pub fn skill(&self, uri: &str) -> Option<Route> {
+        self.item(Kind::Skill, uri).map(Item::route)
+    }
+
+    /// Where a folder of a skill is read.
+    pub fn folder(&self, uri: &str) -> Option<Route> {
+        self.within_skill(uri)
+    }
+
     /// Whether a URI that nobody lists has a server all the same.
     pub fn takes_unlisted_resources(&self) -> bool {
         self.only_with_resources.is_some()
@@ -154,7 +184,7 @@ impl Catalog {
         Changed {
             tools: differs(Kind::Tool),
             prompts: differs(Kind::Prompt),
-            resources: differs(Kind::Resource) || differs(Kind::Template),
+            resources: differs(Kind::Resource) || differs(Kind::Template) || differs(Kind::Skill),
         }
     }
 
@@ -174,7 +204,10 @@ impl Catalog {
         if let Some(item) = self.first_holders.get(uri).and_then(|at| self.items(Kind::Resource).get(*at)) {
             return Some(item.route());
         }
-        self.by_template(uri)
+        if let Some(item) = self.links.alias(uri).and_then(|at| self.items(Kind::Resource).get(at)) {
+            return Some(item.route());
+        }
+        self.within_skill(uri).or_else(|| self.by_template(uri))
     }
 
     fn by_template(&self, uri: &str) -> Option<Route> {
@@ -194,10 +227,25 @@ impl Catalog {
         best.map(|(_, item, native)| Route { native: Arc::from(native), ..item.route() })
     }
 
+    /// A skill that is listed owns all that is in its folder.
+    fn within_skill(&self, uri: &str) -> Option<Route> {
+        if uri.len() > MAX_FILE_URI || self.items(Kind::Skill).is_empty() {
+            return None;
+        }
+        let mut folder = uri;
+        loop {
+            if let Some(item) = self.item(Kind::Skill, &format!("{folder}/SKILL.md")) {
+                let skill = Some(Arc::clone(item.native()));
+                return Some(Route { native: Arc::from(uri), skill, ..item.route() });
+            }
+            folder = folder.rsplit_once('/')?.0;
+        }
+    }
+
     fn only_server(&self, uri: &str) -> Option<Route> {
         let server = self.only_with_resources?;
         let server_name = self.listings.get(server)?.server().clone();
-        Some(Route { server, server_name, native: Arc::from(uri) })
+        Some(Route { server, server_name, native: Arc::from(uri), skill: None })
     }
 }
 
@@ -233,7 +281,12 @@ impl Item {
     }
 
     fn route(&self) -> Route {
-        Route { server: self.server, server_name: self.server_name.clone(), native: self.native().clone() }
+        Route {
+            server: self.server,
+            server_name: self.server_name.clone(),
+            native: self.native().clone(),
+            skill: None,
+        }
     }
 }
 

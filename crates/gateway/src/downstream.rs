@@ -12,6 +12,7 @@ pub mod http;
 pub mod lanes;
 pub mod origin;
 pub mod respond;
+pub mod skills;
 pub mod sse;
 pub mod stdio;
 pub mod streamable;

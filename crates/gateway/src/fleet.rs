@@ -294,6 +294,11 @@ impl Member {
         matches!(self.desired.spec.transport, Transport::Http { .. })
     }
 
+    /// Whether it runs in this process. Such a server trusts the gate with all that concerns callers.
+    pub fn is_in_process(&self) -> bool {
+        matches!(self.desired.spec.transport, Transport::InProcess(_))
+    }
+
     /// Whether it answers at the moment.
     pub fn is_ready(&self) -> bool {
         matches!(self.status().state, State::Ready | State::Degraded)

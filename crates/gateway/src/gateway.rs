@@ -3,6 +3,7 @@
 pub mod announce;
 pub mod background;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,6 +41,8 @@ pub struct Settings {
     pub progress_after: Duration,
     /// How long the first clients wait for servers that are starting.
     pub start_patience: Duration,
+    /// Exposed names of tools, with the URIs of the skills that say how they are used.
+    pub skills_of_tools: BTreeMap<String, String>,
     /// Where what servers listed is remembered; nowhere where nothing is said.
     pub state_dir: Option<PathBuf>,
     /// How much of long results is kept, in the state folder.
@@ -109,7 +112,7 @@ impl Gateway {
             needs_restart: ArcSwap::default(),
             started: Instant::now(),
             stopping: CancellationToken::new(),
-            published: ArcSwap::from_pointee(Published::of(&[], Naming::Prefixed)),
+            published: ArcSwap::from_pointee(Published::of(&[], Naming::Prefixed, &BTreeMap::new())),
             publishing: Mutex::new(Naming::Prefixed),
             memory: settings.state_dir.as_deref().map(Memory::under),
             seal,

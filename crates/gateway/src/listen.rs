@@ -100,7 +100,9 @@ impl Listener {
         let (wanted, method) = match kind {
             Kind::Tool => (self.filter.tools, Method::ToolsChanged),
             Kind::Prompt => (self.filter.prompts, Method::PromptsChanged),
-            Kind::Resource | Kind::Template => (self.filter.resources, Method::ResourcesChanged),
+            Kind::Resource | Kind::Template | Kind::Skill => {
+                (self.filter.resources, Method::ResourcesChanged)
+            }
         };
         if wanted {
             let params = format!(r#"{{"_meta":{}}}"#, self.meta());

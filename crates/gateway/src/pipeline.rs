@@ -4,6 +4,7 @@ pub mod calls;
 pub mod kept;
 pub mod lists;
 pub mod narrow;
+mod stand_in;
 pub mod watching;
 
 use std::sync::Arc;
@@ -77,12 +78,22 @@ async fn request(
     let narrowing = narrowing.as_ref();
     match (method, client) {
         (
-            Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::ResourcesTemplatesList,
+            Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourcesTemplatesList
+            | Method::SkillsList,
             _,
         ) => lists::page(gateway, client, narrowing, message, method).await,
-        (Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::Complete, _) => {
-            calls::begin(gateway, client, narrowing, message).await
-        }
+        (
+            Method::ToolsCall
+            | Method::PromptsGet
+            | Method::ResourcesRead
+            | Method::SkillsGet
+            | Method::DirectoryRead
+            | Method::Complete,
+            _,
+        ) => calls::begin(gateway, client, narrowing, message).await,
         (
             Method::TasksGet
             | Method::TasksResult

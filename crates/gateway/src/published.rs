@@ -1,6 +1,6 @@
 //! What clients see at one moment: a snapshot that a request keeps from its begin to its end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -29,8 +29,9 @@ pub struct Published {
 }
 
 impl Published {
-    /// The snapshot of these servers as they are now.
-    pub fn of(members: &[Arc<Member>], naming: Naming) -> Published {
+    /// The snapshot of these servers as they are now. `skills` are the skills of tools by their exposed names, besides
+    /// those that the servers name themselves.
+    pub fn of(members: &[Arc<Member>], naming: Naming, skills: &BTreeMap<String, String>) -> Published {
         let listings = members
             .iter()
             .map(|member| {
@@ -43,7 +44,7 @@ impl Published {
         let greeting = Greeting::of(&listings);
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
-        let catalog = Catalog::merge(listings, naming);
+        let catalog = Catalog::merge(listings, naming).with_skills(skills);
         let checks = catalog
             .items(Kind::Tool)
             .iter()

@@ -7,7 +7,7 @@ use toolgate_protocol::header::parameter;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Span};
 
-use crate::catalog::Item;
+use crate::catalog::{Item, Route};
 use crate::enforce::refuse;
 use crate::fleet::Member;
 use crate::published::Published;
@@ -31,6 +31,8 @@ pub struct Routed {
     pub member: Arc<Member>,
     /// Nothing for requests about a task, which name neither tool nor resource.
     pub target: Option<Target>,
+    /// The document of the skill that the target is a file of. Who may not see it may not see its files.
+    pub skill: Option<Target>,
     /// Where the exposed name stands, and what the server calls it; nothing where the two are the same.
     pub native: Option<(Span, Arc<str>)>,
     /// `Mcp-Param-…` headers that the tool wants.
@@ -56,6 +58,14 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
             let uri = required(message, Field::Uri, "uri")?;
             resource(published, message.place(Field::Uri), &uri)
         }
+        Some(Method::SkillsGet) => {
+            let uri = required(message, Field::Uri, "uri")?;
+            of_route(published, published.catalog.skill(&uri), message.place(Field::Uri), &uri)
+        }
+        Some(Method::DirectoryRead) => {
+            let uri = required(message, Field::Uri, "uri")?;
+            of_route(published, published.catalog.folder(&uri), message.place(Field::Uri), &uri)
+        }
         Some(Method::Complete) => completion(published, message),
         _ => Err(ErrorReply::new(Code::MethodNotFound, "this method has no server")),
     }
@@ -63,8 +73,17 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
 
 /// Finds the server of a resource.
 pub fn resource(published: &Published, place: Option<Span>, uri: &str) -> Result<Routed, ErrorReply> {
+    of_route(published, published.catalog.resource(uri), place, uri)
+}
+
+fn of_route(
+    published: &Published,
+    route: Option<Route>,
+    place: Option<Span>,
+    uri: &str,
+) -> Result<Routed, ErrorReply> {
     let missing = || refuse::unknown(Kind::Resource, uri);
-    let route = published.catalog.resource(uri).ok_or_else(missing)?;
+    let route = route.ok_or_else(missing)?;
     let member = published.members.get(route.server).ok_or_else(missing)?;
     let target = Target {
         kind: Kind::Resource,
@@ -73,8 +92,9 @@ pub fn resource(published: &Published, place: Option<Span>, uri: &str) -> Result
         native: Arc::clone(&route.native),
         declared_price: None,
     };
+    let skill = route.skill.map(|document| Target { native: document, ..target.clone() });
     let native = place.filter(|_| *route.native != *uri).map(|place| (place, route.native));
-    Ok(Routed { member: Arc::clone(member), target: Some(target), native, parameters: Vec::new() })
+    Ok(Routed { member: Arc::clone(member), target: Some(target), skill, native, parameters: Vec::new() })
 }
 
 fn named(published: &Published, message: &Message, item: &Item, kind: Kind) -> Result<Routed, ErrorReply> {
@@ -92,7 +112,13 @@ fn named(published: &Published, message: &Message, item: &Item, kind: Kind) -> R
         native: Arc::clone(item.native()),
         declared_price: member.declared_price(item.entry()),
     };
-    Ok(Routed { member: Arc::clone(member), target: Some(target), native, parameters: Vec::new() })
+    Ok(Routed {
+        member: Arc::clone(member),
+        target: Some(target),
+        skill: None,
+        native,
+        parameters: Vec::new(),
+    })
 }
 
 /// A completion is for a prompt or for a template, both named in `ref`.
@@ -126,7 +152,13 @@ fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorR
                 declared_price: None,
             };
             let native = within("uri").filter(|_| *route.native != *uri).map(|place| (place, route.native));
-            Ok(Routed { member: Arc::clone(member), target: Some(target), native, parameters: Vec::new() })
+            Ok(Routed {
+                member: Arc::clone(member),
+                target: Some(target),
+                skill: None,
+                native,
+                parameters: Vec::new(),
+            })
         }
         _ => Err(invalid("'params.ref.type' must be ref/prompt or ref/resource")),
     }

@@ -1,6 +1,6 @@
-//! Every method of the five revisions.
+//! Every method of the five revisions, and of the skills extension.
 
-/// A method that a revision of the specification names. Decisions are made on this; an unknown method is refused.
+/// A method that a revision of the specification, or an extension we take part in, names. Decisions are made on this; an unknown method is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     Initialize,
@@ -39,10 +39,13 @@ pub enum Method {
     TaskStatus,
     TasksNotification,
     Acknowledged,
+    SkillsList,
+    SkillsGet,
+    DirectoryRead,
     Unknown,
 }
 
-const NAMES: [(&str, Method); 36] = [
+const NAMES: [(&str, Method); 39] = [
     ("initialize", Method::Initialize),
     ("notifications/initialized", Method::Initialized),
     ("server/discover", Method::Discover),
@@ -79,6 +82,9 @@ const NAMES: [(&str, Method); 36] = [
     ("notifications/tasks/status", Method::TaskStatus),
     ("notifications/tasks", Method::TasksNotification),
     ("notifications/subscriptions/acknowledged", Method::Acknowledged),
+    ("skills/list", Method::SkillsList),
+    ("skills/get", Method::SkillsGet),
+    ("resources/directory/read", Method::DirectoryRead),
 ];
 
 impl Method {
@@ -116,6 +122,8 @@ impl Method {
                 | Method::ResourcesList
                 | Method::ResourcesTemplatesList
                 | Method::ResourcesRead
+                | Method::SkillsList
+                | Method::SkillsGet
         )
     }
 }

@@ -17,6 +17,9 @@ impl Scripted {
         if self.is("bad-tool") {
             tools.insert(1, json!({"name": "bad", "inputSchema": "not a schema"}));
         }
+        if let Some(uri) = self.value("skill") {
+            tools.iter_mut().for_each(|tool| tool["_meta"] = json!({"io.toolgate/skill": uri}));
+        }
         page("tools", tools, params)
     }
 

@@ -43,6 +43,7 @@ impl Scene {
             max_concurrency: 16,
             progress_after: Duration::from_secs(30),
             start_patience: Duration::from_secs(1),
+            skills_of_tools: Default::default(),
             state_dir: Some(folder.path().to_owned()),
             results: Limits { max_bytes: 1 << 20, max_count: 16, keep_for: Duration::from_secs(60) },
             key: [7; 32],

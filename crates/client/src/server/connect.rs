@@ -11,11 +11,13 @@ use toolgate_protocol::Era;
 
 use super::Shared;
 use crate::child::{Child, Program, start_gate};
+use crate::connection::duplex::Duplex;
 use crate::connection::streamable_http::StreamableHttp;
 use crate::connection::{Ending, Outbound, QUEUE, Wire, WireError, sse, stdio};
 use crate::handshake::{self, Known, NEXT_ID, OverHttp, Ungreeted};
 use crate::hearing::Hearing;
 use crate::http::Endpoint;
+use crate::in_process::{InProcess, Pipe};
 use crate::link::Link;
 use crate::questions;
 use crate::spec::Transport;
@@ -92,6 +94,9 @@ impl Shared {
                 let endpoint = Endpoint::new(url, headers, self.spec.connect_timeout);
                 let endpoint = Arc::new(endpoint.map_err(|error| Failure::plain(error.to_string()))?);
                 self.in_time(Box::pin(self.connect_over_sse(endpoint))).await
+            }
+            Transport::InProcess(server) => {
+                self.in_time(Box::pin(self.connect_in_process(server, known))).await
             }
         }
     }
@@ -175,6 +180,31 @@ impl Shared {
         };
         let link = Arc::new(Link::new(wire, greeting, ending, NEXT_ID));
         Ok((Connected { link, tasks, child: None, errands: None }, Known::Sse))
+    }
+
+    async fn connect_in_process(
+        &self,
+        server: &InProcess,
+        known: Option<Known>,
+    ) -> Result<(Connected, Known), Failure> {
+        let ending = Arc::new(Ending::default());
+        let (outgoing, queue) = mpsc::channel(QUEUE);
+        let (desk, clerk) = questions::desk(outgoing.clone());
+        let hearing = Arc::new(Hearing::new(Arc::clone(&self.board), desk));
+        let serving = server.serve(Pipe::new(queue, Arc::clone(&hearing)));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(clerk.serve());
+        let ended = Arc::clone(&ending);
+        tasks.spawn(async move { ended.end(serving.await) });
+        let wire = Wire::Duplex(Duplex { outgoing, hearing });
+        let spoke = CancellationToken::new();
+        let greeting = tokio::select! {
+            greeted = handshake::over_duplex(&wire, known, self.only_modern(), &spoke) => greeted?,
+            cause = ending.ended() => return Err(Ungreeted::from(WireError::Broken(cause)).into()),
+        };
+        let known = known_as(greeting.era);
+        let link = Arc::new(Link::new(wire, greeting, ending, NEXT_ID));
+        Ok((Connected { link, tasks, child: None, errands: None }, known))
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

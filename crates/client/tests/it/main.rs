@@ -4,6 +4,7 @@
 
 mod eras;
 mod http_script;
+mod in_process;
 mod over_http;
 mod over_sse;
 mod over_stdio;

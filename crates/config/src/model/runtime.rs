@@ -1,6 +1,5 @@
-//! Sections `runtime`, `log` and `skills`: limits and habits of the whole process.
+//! Sections `runtime` and `log`: limits and habits of the whole process.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -97,22 +96,4 @@ pub enum LogFormat {
     Json,
     /// Text for people.
     Text,
-}
-
-/// SKILL.md documents served as resources.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SkillsConfig {
-    /// Folder with the documents. Without it there are none.
-    pub dir: Option<PathBuf>,
-    /// How long the list is trusted when the folder cannot be watched.
-    #[serde(with = "duration::plain")]
-    #[schemars(with = "DurationText")]
-    pub cache_ttl: Duration,
-}
-
-impl Default for SkillsConfig {
-    fn default() -> Self {
-        Self { dir: None, cache_ttl: Duration::from_secs(600) }
-    }
 }

@@ -3,13 +3,14 @@
 //! Lists are long and read again whenever a server says that they changed, so an entry is found, checked and taken
 //! apart in the same single pass that checks the grammar of the page around it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use toolgate_governance::Micros;
 use toolgate_protocol::header::parameter::{self, Annotation};
 use toolgate_protocol::scan::{Malformed, Scanner, Shape};
-use toolgate_protocol::{Object, Span, text};
+use toolgate_protocol::{Span, object, text};
 
 use super::digest::Digest;
 use super::kind::Kind;
@@ -62,6 +63,11 @@ impl Entry {
         self.price
     }
 
+    /// The text under a key of its `_meta`.
+    pub fn meta_text(&self, key: &str) -> Option<Cow<'_, str>> {
+        text::string(object::value_of(self.meta?.of(&self.raw), key)?)
+    }
+
     /// Where the name or URI stands, with its quotation marks.
     pub(super) fn identity_place(&self) -> Span {
         self.identity
@@ -89,8 +95,8 @@ pub(super) enum Annotations {
 
 /// The price that a `_meta` names: decimal text, which can be read exactly.
 fn price_in(meta: &[u8]) -> Option<Micros> {
-    let meta = Object::parse(meta).ok()?;
-    Micros::from_units(meta.text("io.toolgate/price")?.parse().ok()?)
+    let price = text::string(object::value_of(meta, "io.toolgate/price")?)?;
+    Micros::from_units(price.parse().ok()?)
 }
 
 /// What one element of a list turned out to be.

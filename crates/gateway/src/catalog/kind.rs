@@ -1,4 +1,4 @@
-//! The four kinds of things that servers list.
+//! The five kinds of things that servers list.
 
 use toolgate_protocol::Method;
 
@@ -13,11 +13,13 @@ pub enum Kind {
     Resource,
     /// A pattern of URIs that can be read.
     Template,
+    /// A document with the files that belong to it, as the skills extension lists them.
+    Skill,
 }
 
 impl Kind {
     /// All kinds, in the order of [`Kind::index`].
-    pub const ALL: [Kind; 4] = [Kind::Tool, Kind::Prompt, Kind::Resource, Kind::Template];
+    pub const ALL: [Kind; 5] = [Kind::Tool, Kind::Prompt, Kind::Resource, Kind::Template, Kind::Skill];
 
     /// The place of this kind in a table with one row for each.
     pub fn index(self) -> usize {
@@ -31,6 +33,7 @@ impl Kind {
             Kind::Prompt => Method::PromptsList,
             Kind::Resource => Method::ResourcesList,
             Kind::Template => Method::ResourcesTemplatesList,
+            Kind::Skill => Method::SkillsList,
         }
     }
 
@@ -46,6 +49,7 @@ impl Kind {
             Kind::Prompt => "prompts",
             Kind::Resource => "resources",
             Kind::Template => "resourceTemplates",
+            Kind::Skill => "skills",
         }
     }
 
@@ -53,7 +57,7 @@ impl Kind {
     pub fn identity_key(self) -> &'static str {
         match self {
             Kind::Tool | Kind::Prompt => "name",
-            Kind::Resource => "uri",
+            Kind::Resource | Kind::Skill => "uri",
             Kind::Template => "uriTemplate",
         }
     }
@@ -62,7 +66,7 @@ impl Kind {
     pub fn page_size(self) -> usize {
         match self {
             Kind::Tool | Kind::Prompt => 100,
-            Kind::Resource | Kind::Template => 50,
+            Kind::Resource | Kind::Template | Kind::Skill => 50,
         }
     }
 
@@ -73,6 +77,7 @@ impl Kind {
             Kind::Prompt => "prompt",
             Kind::Resource => "resource",
             Kind::Template => "resource template",
+            Kind::Skill => "skill",
         }
     }
 }

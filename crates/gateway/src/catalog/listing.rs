@@ -27,7 +27,7 @@ pub struct Listing {
     server: Arc<str>,
     greeting: Option<Greeting>,
     over_http: bool,
-    lists: [List; 4],
+    lists: [List; 5],
 }
 
 /// What became of a page.

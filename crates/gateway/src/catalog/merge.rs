@@ -1,11 +1,12 @@
 //! From the listings of all servers to one catalogue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::digest::Digest;
 use super::entry::Entry;
 use super::kind::Kind;
+use super::links::Links;
 use super::listing::Listing;
 use super::naming::{self, Naming};
 use super::templates::Template;
@@ -18,10 +19,11 @@ impl Catalog {
     /// never answered with an empty one. So no name depends on which servers are up.
     pub fn merge(listings: Vec<Arc<Listing>>, naming: Naming) -> Catalog {
         let shelves = Kind::ALL.map(|kind| shelf(&listings, kind, naming));
-        let [tools, prompts, resources, templates] = &shelves;
+        let [tools, prompts, resources, templates, _] = &shelves;
         let clashes = [clashes_of(tools, Kind::Tool), clashes_of(prompts, Kind::Prompt)].concat();
         let templates = templates.items.iter().map(|item| Template::parse(item.native())).collect();
         let first_holders = first_holders(resources);
+        let links = Links::between(&tools.items, &resources.items);
         let mut with_resources = listings
             .iter()
             .enumerate()
@@ -41,6 +43,7 @@ impl Catalog {
             shelves,
             templates,
             first_holders,
+            links,
             only_with_resources,
             clashes,
         }
@@ -78,6 +81,15 @@ fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming) -> Shelf {
                 entries.iter().map(|(at, entry)| (*at, entry.native())).collect();
             for ((server, entry), exposed) in entries.into_iter().zip(uris::give(&servers, &natives)) {
                 place(exposed, server, entry);
+            }
+        }
+        Kind::Skill => {
+            // An entry names the files of its skill, so it cannot get another URI: the first server's counts.
+            let mut taken = HashSet::new();
+            for (server, entry) in entries {
+                if taken.insert(entry.native()) {
+                    place(Arc::clone(entry.native()), server, entry);
+                }
             }
         }
     }

@@ -70,6 +70,7 @@ fn head(kind: Kind) -> &'static [u8] {
         Kind::Prompt => br#"{"prompts":["#,
         Kind::Resource => br#"{"resources":["#,
         Kind::Template => br#"{"resourceTemplates":["#,
+        Kind::Skill => br#"{"skills":["#,
     }
 }
 

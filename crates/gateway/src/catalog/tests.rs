@@ -132,7 +132,7 @@ fn the_revision_tells_content_apart_and_nothing_else() {
     assert_ne!(one.revision(), other.revision());
     assert_ne!(one.revision(), renamed.revision());
     // The value itself must not change from one start to the next, nor from one machine to the other.
-    assert_eq!(one.revision(), 9_664_895_864_574_275_968);
+    assert_eq!(one.revision(), 12_670_521_287_938_230_590);
 }
 
 #[test]
@@ -154,4 +154,30 @@ fn only_the_lists_that_changed_are_told() {
         ]),
         Changed { tools: false, prompts: true, resources: true },
     );
+}
+
+#[test]
+fn aliases_and_files_of_skills_lead_to_their_servers() {
+    let aliased = r#"{"uri":"skill://a/b/SKILL.md","name":"b","_meta":{"io.toolgate/alias":"skill://a/b"}}"#;
+    let skill = |uri: &str| format!(r#"{{"uri":"{uri}","frontmatter":{{}},"resources":[]}}"#);
+    let first = [(Kind::Resource, aliased), (Kind::Skill, &skill("skill://a/b/SKILL.md"))];
+    let both = [skill("skill://a/b/SKILL.md"), skill("skill://c/d/SKILL.md")].join(",");
+    let second = [(Kind::Resource, r#"{"uri":"x://y","name":"y"}"#), (Kind::Skill, &*both)];
+    let catalog = Catalog::merge(vec![listing("one", &first), listing("two", &second)], Naming::Prefixed);
+    let check = |uri: &str, expected: Option<(&str, &str, Option<&str>)>| {
+        let route = catalog.resource(uri);
+        let found = route.as_ref().map(|route| (&*route.server_name, &*route.native, route.skill.as_deref()));
+        assert_eq!(found, expected, "{uri}");
+    };
+    check("skill://a/b/SKILL.md", Some(("one", "skill://a/b/SKILL.md", None)));
+    check("skill://a/b", Some(("one", "skill://a/b/SKILL.md", None)));
+    check("skill://a/b/x/y.md", Some(("one", "skill://a/b/x/y.md", Some("skill://a/b/SKILL.md"))));
+    check("skill://c/d/x.md", Some(("two", "skill://c/d/x.md", Some("skill://c/d/SKILL.md"))));
+    check("skill://a/bc/x.md", None);
+    check(&format!("skill://a/b/{}", "x/".repeat(5000)), None);
+    let skills: Vec<(&str, &str)> =
+        catalog.items(Kind::Skill).iter().map(|item| (&**item.server_name(), item.exposed())).collect();
+    assert_eq!(skills, [("one", "skill://a/b/SKILL.md"), ("two", "skill://c/d/SKILL.md")]);
+    assert_eq!(catalog.folder("skill://c/d/x").map(|route| route.server), Some(1));
+    assert!(catalog.folder("skill://c").is_none() && catalog.skill("skill://c/d").is_none());
 }

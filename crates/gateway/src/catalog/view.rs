@@ -14,7 +14,7 @@ use super::cursor::{Cursor, InvalidCursor, mark};
 use super::kind::Kind;
 use super::listing::Freshness;
 use super::page::{Closing, Page};
-use super::{Catalog, Item};
+use super::{Catalog, Item, links};
 
 /// Through what a view sees the catalogue.
 pub struct Lens<'a> {
@@ -31,10 +31,10 @@ pub struct Lens<'a> {
     pub own_template: Option<(&'a str, &'a str)>,
 }
 
-/// The four lists as one class of clients sees them.
+/// The lists as one class of clients sees them.
 #[derive(Debug)]
 pub struct View {
-    lists: [List; 4],
+    lists: [List; 5],
 }
 
 /// One list.
@@ -106,7 +106,14 @@ impl List {
         for item in &seen {
             starts.push(entries.len());
             let decoration = if kind == Kind::Tool { (lens.decorate)(item) } else { None };
-            write::entry(&mut entries, item, decoration.as_deref());
+            match linked_skill(catalog, kind, item).filter(|skill| (lens.visible)(Kind::Resource, skill)) {
+                None => write::entry(&mut entries, item, decoration.as_deref()),
+                Some(skill) => {
+                    let mut plain = Vec::new();
+                    write::entry(&mut plain, item, decoration.as_deref());
+                    entries.extend_from_slice(&links::described(&plain, &links::words(skill)));
+                }
+            }
             entries.push(b',');
         }
         let mut exposed: Vec<Arc<str>> = seen.iter().map(|item| item.exposed.clone()).collect();
@@ -180,6 +187,12 @@ impl List {
         let closing = Closing { freshness: self.freshness, server_info: self.server_info.as_deref() };
         Page::new(self.kind, bytes, next.as_deref(), closing)
     }
+}
+
+/// The skill that says how a tool is used.
+fn linked_skill<'a>(catalog: &'a Catalog, kind: Kind, item: &Item) -> Option<&'a Item> {
+    let at = catalog.links.skill_of(&item.exposed).filter(|_| kind == Kind::Tool)?;
+    catalog.items(Kind::Resource).get(at)
 }
 
 #[cfg(test)]

@@ -77,7 +77,8 @@ pub fn admit_modern(message: &Message, principal: &Arc<Principal>) -> Result<Cli
     Ok(modern(envelope, principal))
 }
 
-fn modern(envelope: Envelope, principal: &Arc<Principal>) -> Client {
+/// A modern client that says this of itself.
+pub fn modern(envelope: Envelope, principal: &Arc<Principal>) -> Client {
     // All requests of one caller count as one client: nothing else tells modern clients apart.
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();

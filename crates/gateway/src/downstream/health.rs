@@ -33,6 +33,7 @@ pub fn report(gateway: &Gateway) -> Value {
                 "tools": count(Kind::Tool),
                 "prompts": count(Kind::Prompt),
                 "resources": count(Kind::Resource),
+                "skills": count(Kind::Skill),
             })
         })
         .collect();

@@ -18,7 +18,7 @@ use toolgate_protocol::{Code, Era, ErrorReply};
 use crate::downstream::body::Body;
 use crate::downstream::lanes::Lanes;
 use crate::downstream::respond::{self, Refusal};
-use crate::downstream::{connection, health, sse, streamable};
+use crate::downstream::{connection, health, skills, sse, streamable};
 use crate::gateway::Gateway;
 use crate::principal::Principal;
 
@@ -110,10 +110,15 @@ async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr)
             Ok(principal) => sse::post(gateway, request, &principal).await,
             Err(refusal) => refusal.response(),
         },
+        (&Method::GET, path) if path.starts_with(skills::PREFIX) => match caller(gateway, &request, peer) {
+            Ok(principal) => skills::get(gateway, &request, &principal).await,
+            Err(refusal) => refusal.response(),
+        },
         (&Method::GET, "/health") => health::answer(gateway),
         (&Method::OPTIONS, _) => preflight(),
         (_, "/mcp" | "/mcp/") => not_allowed("GET, POST, DELETE, OPTIONS"),
         (_, sse::STREAM | "/health") => not_allowed("GET, OPTIONS"),
+        (_, path) if path.starts_with(skills::PREFIX) => not_allowed("GET, OPTIONS"),
         (_, path) => match gateway.annex.load_full() {
             Some(annex) if annex.serves(path) => annex.answer(request).await,
             _ => respond::words(StatusCode::NOT_FOUND, "not found; MCP is served at /mcp"),

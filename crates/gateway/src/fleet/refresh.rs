@@ -5,13 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use toolgate_client::CallError;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Kind as MessageKind, Object, text};
+use toolgate_protocol::{Kind as MessageKind, object, text};
 
 use crate::catalog::{Kind, Listing, UnusablePage};
 use crate::fleet::Member;
 
 /// How many of the entries that are left out are told by name. A server may have thousands of them.
 const TOLD: usize = 5;
+
+/// The extension by which servers list skills.
+const SKILLS: &str = "io.modelcontextprotocol/skills";
 
 /// Why a server's lists could not be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -101,8 +104,10 @@ async fn fetch_list(
         };
         let answer = member.server.request(kind.method(), params).await?;
         if answer.message.kind() == MessageKind::Error {
-            // Servers often declare resources and have no templates to list.
-            if kind == Kind::Template && answer.message.field(Field::Code) == Some(b"-32601") {
+            let has_no_method = answer.message.field(Field::Code) == Some(b"-32601");
+            // Servers often declare resources and have no templates to list; and an extension that does not work must
+            // not take from a server what does.
+            if kind == Kind::Skill || kind == Kind::Template && has_no_method {
                 return Ok(());
             }
             let error = answer.message.body().map(|error| String::from_utf8_lossy(error).into_owned());
@@ -129,6 +134,10 @@ fn declares(capabilities: &[u8], kind: Kind) -> bool {
         Kind::Tool => "tools",
         Kind::Prompt => "prompts",
         Kind::Resource | Kind::Template => "resources",
+        Kind::Skill => {
+            let extensions = object::value_of(capabilities, "extensions");
+            return extensions.is_some_and(|extensions| object::value_of(extensions, SKILLS).is_some());
+        }
     };
-    Object::parse(capabilities).is_ok_and(|capabilities| capabilities.get(key).is_some())
+    object::value_of(capabilities, key).is_some()
 }

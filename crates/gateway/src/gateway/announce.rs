@@ -22,7 +22,8 @@ impl Gateway {
     pub(super) fn publish_for(&self, told: &[Kind]) {
         // One at a time: what was made from older lists must not replace what was made from newer ones.
         let naming = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
-        let published = Arc::new(Published::of(&self.fleet.members(), *naming));
+        let links = &self.settings.skills_of_tools;
+        let published = Arc::new(Published::of(&self.fleet.members(), *naming, links));
         let before = self.published.swap(Arc::clone(&published));
         for clash in published.catalog.clashes() {
             if !before.catalog.clashes().contains(clash) {
@@ -78,7 +79,7 @@ impl Gateway {
         let method = match kind {
             Kind::Tool => Method::ToolsChanged,
             Kind::Prompt => Method::PromptsChanged,
-            Kind::Resource | Kind::Template => Method::ResourcesChanged,
+            Kind::Resource | Kind::Template | Kind::Skill => Method::ResourcesChanged,
         };
         let message = notice::write(method.name(), None);
         self.each_session(|session| session.mailbox.push(message.clone()));

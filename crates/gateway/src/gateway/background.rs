@@ -40,6 +40,7 @@ pub fn fingerprint(desired: &Desired) -> String {
         }
         toolgate_client::Transport::Http { url, headers } => format!("http {url:?} {headers:?}"),
         toolgate_client::Transport::Sse { url, headers } => format!("sse {url:?} {headers:?}"),
+        toolgate_client::Transport::InProcess(_) => "in process".to_owned(),
     };
     digest(&SHA256, transport.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -72,7 +73,7 @@ impl Gateway {
             }
             What::ToolsChanged => member.changed(&[Kind::Tool]),
             What::PromptsChanged => member.changed(&[Kind::Prompt]),
-            What::ResourcesChanged => member.changed(&[Kind::Resource, Kind::Template]),
+            What::ResourcesChanged => member.changed(&[Kind::Resource, Kind::Template, Kind::Skill]),
             What::ResourceUpdated(params) => {
                 let uri = Object::parse(&params).ok().and_then(|params| params.text("uri").map(String::from));
                 if let Some(uri) = uri {

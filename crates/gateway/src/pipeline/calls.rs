@@ -13,7 +13,7 @@ use crate::enforce::closing::Ended;
 use crate::enforce::{self, refuse};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
-use crate::pipeline::{Outcome, has_member, kept};
+use crate::pipeline::{Outcome, has_member, kept, stand_in};
 use crate::relay::overlong::Keeping;
 use crate::relay::passage::{Cleared, Way};
 use crate::relay::{Asked, Passage};
@@ -49,6 +49,15 @@ pub async fn begin(
         }
         routed => routed?,
     };
+    let rewritten;
+    let (message, routed) = match stand_in::prepare(gateway, client, narrowing, &published, message, &routed)?
+    {
+        Some(prepared) => {
+            rewritten = prepared.message;
+            (&rewritten, prepared.routed)
+        }
+        None => (message, routed),
+    };
     let check = message.field_text(Field::Name).and_then(|name| published.check(&name));
     let relayed = relay(gateway, client, message, narrowing, Going { asked, underway, routed, check });
     if let Err(Stop::Hidden(_)) = relayed {
@@ -70,7 +79,7 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
     };
     let member = member.ok_or_else(unknown)?;
     let underway = underway(gateway, client, &asked)?;
-    let routed = Routed { member, target: None, native: None, parameters: Vec::new() };
+    let routed = Routed { member, target: None, skill: None, native: None, parameters: Vec::new() };
     relay(gateway, client, message, None, Going { asked, underway, routed, check: None })
         .or_else(|stop| stop.outcome(message, client))
 }
@@ -108,7 +117,12 @@ fn relay(
     going: Going<'_>,
 ) -> Result<Outcome, Stop> {
     let Going { asked, underway, routed, check } = going;
-    let Routed { member, target, native, parameters } = routed;
+    let Routed { member, target, skill, native, parameters } = routed;
+    if let Some(skill) = &skill
+        && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
+    {
+        return Err(Stop::Hidden(refuse::unknown(skill.kind, &skill.exposed)));
+    }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
     let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
     let mut cleared = match (asked.method, &target) {

@@ -74,7 +74,7 @@ fn subject(kind: Kind, item: &Item) -> Subject<'_> {
     let kind = match kind {
         Kind::Tool => toolgate_governance::Kind::Tool,
         Kind::Prompt => toolgate_governance::Kind::Prompt,
-        Kind::Resource | Kind::Template => toolgate_governance::Kind::Resource,
+        Kind::Resource | Kind::Template | Kind::Skill => toolgate_governance::Kind::Resource,
     };
     Subject { kind, server: item.server_name(), name: item.native(), exposed: item.exposed() }
 }

@@ -97,7 +97,7 @@ class Server:
         for call in list(self.calls.values()):
             log.line("warning", f"tool '{call.tool.name}' was still running when the worker stopped")
             call.abandon(_STOPPING)
-        self.output.flush()
+        self.output.settle()
 
     def capabilities_of(self, call: Call) -> Any:
         """Return what the client behind a call can do."""

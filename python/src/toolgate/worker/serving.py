@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 
 from toolgate.loading import Loaded
@@ -37,6 +38,10 @@ def serve(loaded: Loaded, pipes: Pipes, *, threads: int, grace: float, developme
     while not (crew.ended or told_to_end or output.is_broken):
         crew.supervise(server.questions.expire())
     server.stop()
+    # Should even the last words find no reader, the process ends all the same.
+    last_resort = threading.Timer(grace + 0.5, lifetime.end_now, [1])
+    last_resort.daemon = True
+    last_resort.start()
     # Handlers that are still at work may need a thread to lead, if only to have a cancellation read.
     deadline = time.monotonic() + grace
     while time.monotonic() < deadline and not server.drained.wait(0.01):

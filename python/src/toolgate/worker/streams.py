@@ -75,12 +75,20 @@ class Output:
         """Write everything that waits. Blocks while the reader is slow, which slows down all who write."""
         while self._waiting:
             with self._writing:
-                lines = []
-                # Others may append meanwhile, so the queue is emptied one by one and not copied.
-                while self._waiting:
-                    lines.append(self._waiting.popleft())
-                self._size = 0
-                self._write(b"".join(lines))
+                self._write(self._taken())
+
+    def settle(self) -> None:
+        """Write everything that waits, and wait until other threads have written what they took."""
+        with self._writing:
+            self._write(self._taken())
+
+    def _taken(self) -> bytes:
+        lines = []
+        # Others may append meanwhile, so the queue is emptied one by one and not copied.
+        while self._waiting:
+            lines.append(self._waiting.popleft())
+        self._size = 0
+        return b"".join(lines)
 
     def _write(self, data: bytes) -> None:
         if self.is_broken or not data:

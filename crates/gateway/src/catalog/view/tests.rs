@@ -59,6 +59,25 @@ fn pages_in_both_eras() {
 }
 
 #[test]
+fn a_tool_is_described_with_the_skill_that_the_client_sees() {
+    let skill = r#"{"uri":"skill://a/b/SKILL.md","name":"b","description":"How \"it\" goes\nmore"}"#;
+    let check = |tool: &str, visible: bool, expected: &str| {
+        let tool = format!(
+            r#"{{"name":"x",{tool}"inputSchema":{{}},"_meta":{{"io.toolgate/skill":"skill://a/b/SKILL.md"}}}}"#
+        );
+        let listings = vec![listing("s", &[(Kind::Tool, &tool), (Kind::Resource, skill)])];
+        let sees = |kind: Kind, _: &Item| kind == Kind::Tool || visible;
+        let view = catalog(listings).view(&Lens { visible: &sees, ..EVERYTHING });
+        let page = view.page(Kind::Tool, None).unwrap().result(Era::Legacy);
+        let page: serde_json::Value = serde_json::from_slice(&page).unwrap();
+        assert_eq!(page["tools"][0]["description"].as_str().unwrap_or_default(), expected);
+    };
+    check(r#""description":"Does x.","#, true, "Does x.\n\nSkill skill://a/b/SKILL.md: How \"it\" goes");
+    check("", true, "Skill skill://a/b/SKILL.md: How \"it\" goes");
+    check(r#""description":"Does x.","#, false, "Does x.");
+}
+
+#[test]
 fn each_page_leads_to_the_next_until_all_is_told() {
     let check = |count: usize, expected_pages: usize| {
         let view = catalog(vec![numbered(count)]).view(&EVERYTHING);

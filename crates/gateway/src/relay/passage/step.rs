@@ -204,7 +204,7 @@ impl Inner {
             return self.failed(&failure::lacking(capability), Status::Error);
         }
         if let Some(closing) = &self.closing
-            && self.asked.method == Method::ResourcesRead
+            && closing.draft().kind == toolgate_ledger::Kind::ResourceRead
             && says_not_found(&answer.message)
         {
             // In the server's own words it would differ from what is told of a hidden resource.

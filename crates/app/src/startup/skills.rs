@@ -1,0 +1,158 @@
+//! The skills of a configuration: a server in this process, and a task that keeps it as the folders are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+use toolgate_client::{InProcess, ServerSpec, Transport};
+use toolgate_config::SkillsConfig;
+use toolgate_gateway::{Desired, Gateway};
+use toolgate_protocol::Era;
+use toolgate_skills::{Library, Limits, Refused, SkillsServer, scan};
+
+/// Changes that follow each other within this time are one change.
+const QUIET: Duration = Duration::from_millis(100);
+/// A change is looked at after this time even if others keep coming.
+const AT_LATEST: Duration = Duration::from_secs(1);
+/// How long anything may take; all is in memory.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How many calls there may be at a time, and how many may wait.
+const CALLS: usize = 64;
+const WAITING: usize = 4096;
+/// The longest answer; a file is longer in JSON than it is on the disk.
+const MAX_MESSAGE: usize = 256 * 1024 * 1024;
+
+/// Begins to serve the skills of a configuration, if it has any: the server that the gateway shall have. It stays as it
+/// is until the gateway stops.
+pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Desired> {
+    let folders = config.folders();
+    if folders.is_empty() {
+        return None;
+    }
+    let limits = Limits {
+        skills: config.max_skills,
+        file_bytes: config.max_file_bytes as u64,
+        total_bytes: config.max_total_bytes as u64,
+        ..Limits::default()
+    };
+    let library = scan(&folders, &limits, None);
+    tracing::info!(skills = library.skills().len(), files = library.files().len(), "skills were read");
+    warn(library.refused(), &[]);
+    // What is watched is told at once when it changes; what is not may be as old as the time between two looks.
+    let time_to_live = if config.watch { Duration::ZERO } else { config.cache_ttl };
+    let server = Arc::new(SkillsServer::new(library, time_to_live));
+    let shelf = Shelf { server: Arc::clone(&server), folders, limits };
+    gateway.tracker.spawn(shelf.keep(Arc::clone(gateway), config.clone()));
+    Some(Desired {
+        spec: ServerSpec {
+            name: config.name.as_str().into(),
+            transport: Transport::InProcess(InProcess::new(server)),
+            era: Some(Era::Modern),
+            on_demand: false,
+            idle_stop: None,
+            call_timeout: CALL_TIMEOUT,
+            connect_timeout: CALL_TIMEOUT,
+            max_concurrency: CALLS,
+            max_waiting: WAITING,
+            max_message_bytes: MAX_MESSAGE,
+            processes: 1,
+        },
+        isolated: false,
+        max_output_bytes: None,
+        keeps_long_output: false,
+        tool_timeouts: Vec::new(),
+        trusts_prices: false,
+        files: None,
+    })
+}
+
+/// The servers in this process that a gateway has: they are not in the configuration's list, and stay.
+pub(crate) fn present(gateway: &Gateway) -> Vec<Desired> {
+    let members = gateway.fleet.members();
+    let own = members.iter().filter(|member| member.is_in_process());
+    own.map(|member| member.desired.clone()).collect()
+}
+
+/// What is served, and where it comes from.
+struct Shelf {
+    server: Arc<SkillsServer>,
+    folders: Vec<PathBuf>,
+    limits: Limits,
+}
+
+impl Shelf {
+    /// Reads the folders again whenever they change, until the gateway stops.
+    async fn keep(self, gateway: Arc<Gateway>, config: SkillsConfig) {
+        let woken = Arc::new(Notify::new());
+        let watcher = config.watch.then(|| watch(&self.folders, &woken)).flatten();
+        let limits = Arc::new(self.limits);
+        let folders = Arc::new(self.folders);
+        loop {
+            tokio::select! {
+                () = gateway.stopping.cancelled() => return,
+                () = change(&woken, watcher.as_ref(), config.cache_ttl) => {}
+            }
+            let before = self.server.library();
+            let (folders, limits) = (Arc::clone(&folders), Arc::clone(&limits));
+            let known = Arc::clone(&before);
+            // Many files, perhaps: not on the threads that serve.
+            let read = tokio::task::spawn_blocking(move || scan(&folders, &limits, Some(&known))).await;
+            match read {
+                Ok(library) => put_out(&self.server, library, &before),
+                Err(error) => tracing::error!(%error, "the skills could not be read again"),
+            }
+        }
+    }
+}
+
+fn put_out(server: &SkillsServer, library: Library, before: &Library) {
+    warn(library.refused(), before.refused());
+    let difference = server.replace(library);
+    if !difference.is_empty() {
+        let (added, changed, removed) = (&difference.added, &difference.changed, &difference.removed);
+        tracing::info!(?added, ?changed, ?removed, "skills have changed");
+    }
+}
+
+/// Says what was left out, as far as it was not said before.
+fn warn(refused: &[Refused], before: &[Refused]) {
+    for one in refused.iter().filter(|one| !before.contains(one)) {
+        tracing::warn!(path = %one.path.display(), why = %one.why, "in the skills folder");
+    }
+}
+
+/// Waits until something has changed and nothing more changes at the moment.
+async fn change(woken: &Notify, watcher: Option<&RecommendedWatcher>, look_every: Duration) {
+    match watcher {
+        Some(_) => woken.notified().await,
+        None => return sleep(look_every).await,
+    }
+    let latest = Instant::now() + AT_LATEST;
+    while Instant::now() < latest && timeout(QUIET, woken.notified()).await.is_ok() {}
+}
+
+fn watch(folders: &[PathBuf], woken: &Arc<Notify>) -> Option<RecommendedWatcher> {
+    let waker = Arc::clone(woken);
+    let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Reading a file is no change, and we read them ourselves.
+        if !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. })) {
+            waker.notify_one();
+        }
+    });
+    let watched = made.and_then(|mut watcher| {
+        let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        folders
+            .iter()
+            .map(real)
+            .try_for_each(|folder: PathBuf| watcher.watch(Path::new(&folder), RecursiveMode::Recursive))?;
+        Ok(watcher)
+    });
+    watched
+        .inspect_err(|error| {
+            tracing::warn!(%error, "the skills cannot be watched; they are read again every skills.cache_ttl");
+        })
+        .ok()
+}

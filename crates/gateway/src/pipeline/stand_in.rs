@@ -1,0 +1,142 @@
+//! Requests to servers in this process, which know no callers and leave all that concerns them to the gate.
+//!
+//! A tool that reads a resource for models that cannot read it themselves must not be a way around the rules for that
+//! resource: to call it is to read the resource, by permission, limits and record. And what speaks of many resources
+//! at once is told which of them this caller must not learn of.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use toolgate_governance::{Narrowing, Subject, Verdict};
+use toolgate_protocol::message::Field;
+use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Splice, object, text};
+
+use crate::catalog::{Item, Kind};
+use crate::enforce::refuse;
+use crate::gateway::Gateway;
+use crate::published::Published;
+use crate::router::{self, Routed};
+use crate::session::Client;
+
+/// In the `_meta` of a tool: the argument that names the resource it reads.
+const READS: &str = "io.toolgate/reads";
+/// In the `_meta` of a tool: it speaks of resources.
+const SHOWS_RESOURCES: &str = "io.toolgate/shows-resources";
+/// In the `_meta` of a request: the resources that the caller must not learn of.
+const HIDDEN: &str = "io.toolgate/hidden";
+
+/// A request as such a server shall see it.
+pub(super) struct Prepared {
+    pub(super) message: Message,
+    pub(super) routed: Routed,
+}
+
+/// Prepares a request for a server in this process; nothing where it can stay as it is.
+pub(super) fn prepare(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    published: &Published,
+    message: &Message,
+    routed: &Routed,
+) -> Result<Option<Prepared>, ErrorReply> {
+    if !routed.member.is_in_process() {
+        return Ok(None);
+    }
+    let tool = match message.method() {
+        Some(Method::ToolsCall) => {
+            message.field_text(Field::Name).and_then(|name| published.catalog.tool(&name))
+        }
+        _ => None,
+    };
+    let Some(tool) = tool else {
+        let lists = message.field_text(Field::Uri).is_some_and(|uri| speaks_of_many(&uri));
+        return if lists { without_hidden(gateway, client, narrowing, published, message) } else { Ok(None) };
+    };
+    if let Some(argument) = tool.entry().meta_text(READS) {
+        return reading(gateway, client, narrowing, published, message, tool, &argument).map(Some);
+    }
+    let shows = has_meta(tool, SHOWS_RESOURCES);
+    if shows { without_hidden(gateway, client, narrowing, published, message) } else { Ok(None) }
+}
+
+/// The call of a tool that reads a resource, as a read of that resource.
+fn reading(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    published: &Published,
+    message: &Message,
+    tool: &Item,
+    argument: &str,
+) -> Result<Prepared, ErrorReply> {
+    let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
+    let subject = Subject::tool(tool.server_name(), tool.native()).exposed_as(tool.exposed());
+    let standing = gateway.gate.standing(client.principal());
+    let decision = standing.decide_use(&subject, narrowing, Some(arguments), Timestamp::now());
+    match decision.verdict {
+        Verdict::Allowed => {}
+        Verdict::Hidden => return Err(refuse::unknown(toolgate_governance::Kind::Tool, tool.exposed())),
+        Verdict::Refused => {
+            return Err(ErrorReply::new(Code::Denied, format!("Denied: {}", decision.words)));
+        }
+    }
+    let uri = Object::parse(arguments).ok().and_then(|arguments| arguments.text(argument).map(String::from));
+    let uri = uri.ok_or_else(|| {
+        let what = format!("Invalid arguments for tool {}: '{argument}' must be a string", tool.exposed());
+        ErrorReply::new(Code::InvalidParams, what)
+    })?;
+    let called = router::resolve(published, message)?;
+    let resource = router::resource(published, None, &uri)?;
+    // What another server has is not this tool's to read.
+    if !Arc::ptr_eq(&resource.member, &called.member) {
+        return Err(refuse::unknown(toolgate_governance::Kind::Resource, &uri));
+    }
+    let routed = Routed { target: resource.target, skill: resource.skill, ..called };
+    Ok(Prepared { message: message.clone(), routed })
+}
+
+/// A request with the list of what is hidden from its caller.
+fn without_hidden(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    published: &Published,
+    message: &Message,
+) -> Result<Option<Prepared>, ErrorReply> {
+    let routed = router::resolve(published, message)?;
+    let standing = gateway.gate.standing(client.principal());
+    let own = published.catalog.items(Kind::Resource).iter();
+    let own = own.filter(|item| item.server_name() == routed.member.server.name());
+    let is_hidden =
+        |item: &&Item| !standing.is_visible(&Subject::resource(item.server_name(), item.native()), narrowing);
+    let hidden: Vec<String> = own.filter(is_hidden).map(|item| text::quote(item.native())).collect();
+    let meta = message.place(Field::Meta);
+    if meta.is_some_and(|meta| object::value_of(meta.of(message.bytes()), HIDDEN).is_some()) {
+        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{HIDDEN}'")));
+    }
+    if hidden.is_empty() {
+        return Ok(None);
+    }
+    let member = format!(r#""{HIDDEN}":[{}]"#, hidden.join(","));
+    let mut splice = Splice::new(message.bytes(), member.len() + 16);
+    match (meta, message.body_place()) {
+        (Some(meta), _) => splice.insert_members(meta, member.as_bytes()),
+        (None, Some(params)) => splice.insert_members(params, format!(r#""_meta":{{{member}}}"#).as_bytes()),
+        (None, None) => return Ok(None),
+    };
+    let unreadable = |_| ErrorReply::new(Code::InternalError, "the request could not be prepared");
+    let message = Message::parse(Bytes::from(splice.finish())).map_err(unreadable)?;
+    let routed = router::resolve(published, &message)?;
+    Ok(Some(Prepared { message, routed }))
+}
+
+/// Whether a URI stands for a list: `skill://category/*`.
+fn speaks_of_many(uri: &str) -> bool {
+    uri.split('?').next().is_some_and(|pattern| pattern.ends_with("/*"))
+}
+
+fn has_meta(tool: &Item, key: &str) -> bool {
+    object::value_of(tool.entry().raw(), "_meta").is_some_and(|meta| object::value_of(meta, key).is_some())
+}
