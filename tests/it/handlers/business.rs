@@ -33,7 +33,8 @@ fn functions_of_many_signatures_are_tools_over_http() {
     for era in Era::BOTH {
         let client = Client::new(&gateway, era);
         let tools = client.request("tools/list", &json!({})).result()["tools"].clone();
-        assert_eq!(tools.as_array().unwrap().len(), 12, "{tools}");
+        let of_shop = |tool: &&Value| tool["name"].as_str().unwrap().starts_with("shop__");
+        assert_eq!(tools.as_array().unwrap().iter().filter(of_shop).count(), 12, "{tools}");
         let placed = client.call("shop__place_order", &order());
         let number = placed.result()["structuredContent"]["id"].clone();
         let found = client.call("shop__find_orders", &json!({"customer": "Ada", "sort": "oldest"}));

@@ -23,14 +23,20 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
             findings.push(match import(interpreter, server).await {
                 Ok(()) => Finding::ok(subject, format!("{interpreter} has the package toolgate")),
                 Err(why) => {
-                    let help =
-                        format!("install it: {interpreter} -m pip install toolgate, or name another Python");
-                    Finding::problem(subject, format!("{interpreter} cannot import toolgate: {why}"), help)
+                    let what = format!("{interpreter} cannot import toolgate: {why}");
+                    Finding::problem(subject, what, remedy(interpreter))
                 }
             });
         }
     }
     findings
+}
+
+fn remedy(interpreter: &str) -> String {
+    if interpreter == "uv" {
+        return "add it to the project: uv add toolgate".to_owned();
+    }
+    format!("install it: {interpreter} -m pip install toolgate, or name another Python")
 }
 
 /// Imports the worker as it would be started.
