@@ -7,6 +7,7 @@ mod reloads;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::{Gateway, Setup};
 use serde_json::Value;
@@ -54,6 +55,33 @@ impl Workshop {
             python.display()
         );
         Setup::new().config(&config).start()
+    }
+}
+
+/// Ends the work of other threads, also when the scene fails.
+#[derive(Default)]
+struct Over(AtomicBool);
+
+impl Over {
+    fn now(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_now(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn at_the_end(&self) -> AtTheEnd<'_> {
+        AtTheEnd(self)
+    }
+}
+
+/// It is over when this is dropped.
+struct AtTheEnd<'a>(&'a Over);
+
+impl Drop for AtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.now();
     }
 }
 

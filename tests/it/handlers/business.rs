@@ -40,7 +40,7 @@ fn functions_of_many_signatures_are_tools_over_http() {
         let found = client.call("shop__find_orders", &json!({"customer": "Ada", "sort": "oldest"}));
         assert!(found.text().contains("MUG-01"), "{}", found.answer);
         let shipping =
-            json!({"to": {"street": "Rue 1", "city": "Paris", "country": "FR"}, "weight_kg": "1.5"});
+            json!({"to": {"street": "Rue 1", "city": "Paris", "postcode": "75001"}, "weight_kg": "1.5"});
         let quotes = client.call("shop__quote_shipping", &shipping);
         assert!(quotes.text().contains("swift"), "{}", quotes.answer);
         let chart = client.call("shop__stock_chart", &json!({}));
@@ -90,8 +90,9 @@ fn what_a_handler_costs_counts_unless_the_operator_says_otherwise() {
     // place_order names 0.01.
     for (prices, affordable) in [("[]", 2), ("[{tools: [place_order], price: 0.005}]", 4)] {
         let (setup, _folder) = shop();
-        let quotas = "quotas=[{id: pocket, budget_per_month: 0.02}]";
-        let gateway = setup.set(quotas).set(&format!("prices.tools={prices}")).start();
+        let rules =
+            format!("quotas: [{{id: pocket, budget_per_month: 0.02}}]\nprices: {{tools: {prices}}}\n");
+        let gateway = setup.config(&rules).start();
         let client = Client::modern(&gateway);
         for number in 1..=affordable {
             let placed = client.call("shop__place_order", &order());

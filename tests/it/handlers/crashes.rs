@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use harness::{Client, Era, Exchange, eventually};
 use serde_json::json;
 
-use super::{EXECUTION_ERROR, Workshop};
+use super::{EXECUTION_ERROR, Over, Workshop};
 
 /// How many clients call all the time, and how many crashes there are meanwhile.
 const CLIENTS: usize = 6;
@@ -37,10 +36,10 @@ def crash() -> int:
 "#;
 
 /// Works until told otherwise; what failed, by its token.
-fn work(client: &Client, number: usize, over: &AtomicBool) -> (usize, BTreeMap<String, Exchange>) {
+fn work(client: &Client, number: usize, over: &Over) -> (usize, BTreeMap<String, Exchange>) {
     let mut failed = BTreeMap::new();
     let mut count = 0;
-    while !over.load(Ordering::Relaxed) {
+    while !over.is_now() {
         count += 1;
         let token = format!("{number}-{count}");
         let exchange = client.call("w__work", &json!({"token": token}));
@@ -59,9 +58,10 @@ fn only_the_calls_of_the_dead_worker_fail_and_say_why() {
     let tally = workshop.path("tally");
     let gateway = workshop.open(&format!("processes: 3, env: {{TALLY: \"{}\"}}", tally.display()));
     let clients: Vec<_> = (0..CLIENTS).map(|number| Client::new(&gateway, Era::BOTH[number % 2])).collect();
-    let over = AtomicBool::new(false);
+    let over = Over::default();
     let outcomes: Vec<_> = thread::scope(|scope| {
         let over = &over;
+        let _over = over.at_the_end();
         let working: Vec<_> = clients
             .iter()
             .enumerate()
@@ -74,7 +74,7 @@ fn only_the_calls_of_the_dead_worker_fail_and_say_why() {
             let crashed = crasher.call("w__crash", &json!({}));
             assert_says_why(&crashed);
         }
-        over.store(true, Ordering::Relaxed);
+        over.now();
         working.into_iter().map(|client| client.join().unwrap()).collect()
     });
     let calls: usize = outcomes.iter().map(|(count, _)| count).sum();

@@ -1,12 +1,11 @@
 //! Handlers whose files change while clients work.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use harness::{Client, Era, eventually};
 use serde_json::json;
 
-use super::{Workshop, health};
+use super::{Over, Workshop, health};
 
 /// How many clients call all the time, and how many versions there are.
 const CLIENTS: usize = 4;
@@ -41,12 +40,13 @@ fn new_files_take_over_without_losing_a_call() {
     let workshop = Workshop::with(&tools(0));
     let gateway = workshop.open("processes: 2");
     let clients: Vec<_> = (0..CLIENTS).map(|number| Client::new(&gateway, Era::BOTH[number % 2])).collect();
-    let over = AtomicBool::new(false);
+    let over = Over::default();
     let calls: usize = thread::scope(|scope| {
         let over = &over;
+        let _over = over.at_the_end();
         let work = |client: &Client| {
             let (mut calls, mut newest) = (0, 0);
-            while !over.load(Ordering::Relaxed) {
+            while !over.is_now() {
                 let answered = version(client);
                 assert!(answered >= newest, "version {answered} answered after {newest}");
                 newest = answered;
@@ -61,7 +61,7 @@ fn new_files_take_over_without_losing_a_call() {
             eventually("the new version answers", || (version(&looking) == number).then_some(()));
             assert!(is_listed(&looking, &format!("w__only_in_{number}")));
         }
-        over.store(true, Ordering::Relaxed);
+        over.now();
         working.into_iter().map(|client| client.join().unwrap()).sum()
     });
     assert!(calls > 100, "only {calls} calls under {VERSIONS} changes");

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::servers::{EraChoice, ServerConfig, Transport};
+use crate::Secret;
 
 /// Keys of a server that follow from those of its handlers.
 const DERIVED: [&str; 8] =
@@ -98,6 +99,10 @@ impl HandlersConfig {
             if let Some(text) = server.written.remove(&format!("modules[{index}]")) {
                 server.written.insert(format!("args[{}]", before + index), text);
             }
+        }
+        if self.watch {
+            // Compiled files count as fresh for a second, so the second of two quick changes would not be seen.
+            server.env.entry("PYTHONDONTWRITEBYTECODE".to_owned()).or_insert_with(|| Secret::new("1"));
         }
         ServerConfig {
             transport: Transport::Stdio,
