@@ -45,11 +45,11 @@ fn functions_of_many_signatures_are_tools_over_http() {
         assert!(quotes.text().contains("swift"), "{}", quotes.answer);
         let chart = client.call("shop__stock_chart", &json!({}));
         assert_eq!(chart.result()["content"][0]["mimeType"], "image/png");
-        let counts = json!([{"sku": "MUG-01", "counted": 30}, {"sku": "PEN-10", "counted": 70}]);
+        let counts = json!([["MUG-01", 30], ["PEN-10", 70]]);
         let params = json!({"name": "shop__take_stock", "arguments": {"counts": counts}, "_meta": {"progressToken": 7}});
         let taken = client.request("tools/call", &params);
         let steps: Vec<_> = taken.before.iter().map(|news| news["params"]["progress"].clone()).collect();
-        assert_eq!(json!(steps), json!([1, 2]), "{:?}", taken.before);
+        assert_eq!(json!(steps), json!([1, 2]), "{}", taken.answer);
         let cancelled = client.call_answering("shop__cancel_order", &json!({"order_id": number}), accept);
         assert_eq!(cancelled.text(), format!("order {number} is cancelled"), "{}", cancelled.answer);
     }
@@ -96,7 +96,7 @@ fn what_a_handler_costs_counts_unless_the_operator_says_otherwise() {
         let client = Client::modern(&gateway);
         for number in 1..=affordable {
             let placed = client.call("shop__place_order", &order());
-            assert_eq!(placed.result()["isError"], false, "{number}: {}", placed.answer);
+            assert_ne!(placed.result()["isError"], true, "{number}: {}", placed.answer);
         }
         let refused = client.call("shop__place_order", &order());
         assert_eq!(refused.code(), DENIED, "{}", refused.answer);

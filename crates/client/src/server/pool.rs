@@ -4,7 +4,7 @@
 //! one with the fewest under way; finding it reads a few atomics and takes no lock. The states of all are told as one.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
@@ -36,6 +36,9 @@ pub(super) struct Pool {
     processes: Vec<Arc<Shared>>,
     /// What others see.
     board: Arc<Board>,
+    /// Whether each has been ready, asleep or down once. Before, the server counts as starting: a successor that took
+    /// over with its first process would do the work of all with it.
+    has_begun: AtomicBool,
 }
 
 impl Pool {
@@ -55,7 +58,8 @@ impl Pool {
         let others = (2..=spec.processes.min(MOST)).map(start);
         let processes = std::iter::once(Arc::clone(&first)).chain(others).collect();
         let board = Arc::new(Board::new(Arc::clone(&spec.name), news));
-        let pool = Arc::new(Pool { first: Arc::clone(&first), processes, board });
+        let pool =
+            Arc::new(Pool { first: Arc::clone(&first), processes, board, has_begun: AtomicBool::new(false) });
         tokio::spawn(Arc::clone(&pool).attend(told));
         (pool, first)
     }
@@ -110,7 +114,12 @@ impl Pool {
     pub(super) fn show(&self) {
         let draining = self.first.is_draining();
         let statuses: Vec<_> = self.processes.iter().map(|process| process.board.status()).collect();
-        if let Some(status) = together(&statuses, draining) {
+        let starting = statuses.iter().find(|status| status.state == State::Connecting);
+        let first_start = starting.filter(|_| !self.has_begun.load(Ordering::Acquire));
+        self.has_begun.fetch_or(first_start.is_none(), Ordering::AcqRel);
+        if let Some(status) =
+            first_start.filter(|_| !draining).cloned().or_else(|| together(&statuses, draining))
+        {
             self.board.show(status);
         }
     }
