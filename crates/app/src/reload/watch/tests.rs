@@ -74,7 +74,23 @@ async fn a_link_that_leads_elsewhere_is_a_change() {
 fn other_files_beside_it_are_no_change() {
     let folder = tempfile::tempdir().unwrap();
     let (_, files) = watched(folder.path(), "toolgate.yaml");
-    let before = sights(&files);
+    let before = sights(&files, "");
     fs::write(folder.path().join("journal"), "x").unwrap();
-    assert_eq!(sights(&files), before);
+    assert_eq!(sights(&files, ""), before);
+}
+
+#[test]
+fn in_folders_only_files_with_the_ending_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = LoadedFiles { files: Vec::new(), folders: vec![folder.path().to_path_buf()] };
+    let mut before = sights(&files, ".py");
+    let mut check = |name: &str, counts: bool| {
+        fs::write(folder.path().join(name), "").unwrap();
+        let now = sights(&files, ".py");
+        assert_eq!(now != before, counts, "{name}");
+        before = now;
+    };
+    check("tools.py", true);
+    check("notes.txt", false);
+    check("more.py", true);
 }
