@@ -1,22 +1,8 @@
 #!/usr/bin/env bash
-# Makes an environment in .venv, installs the package and the official clients, and runs every check.
-# PYTHON names the interpreter; arguments go to pytest.
+# Makes the environments (see setup.sh) and runs every check. PYTHON names the interpreter; arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")"
-python=${PYTHON:-python3}
-
-environment() { # name, then what to install; made anew when this script or the package's needs change
-  local home=.venv$1 && shift
-  if [ ! -f "$home/.installed" ] || [ pyproject.toml -nt "$home/.installed" ] || [ test.sh -nt "$home/.installed" ]; then
-    "$python" -m venv --clear "$home"
-    "$home/bin/pip" install --quiet --disable-pip-version-check "$@"
-    touch "$home/.installed"
-  fi
-}
-
-environment "" --editable '.[test]'
-environment -mcp1 'mcp>=1.20,<2'
-environment -mcp2 'mcp>=2,<3'
+./setup.sh
 
 .venv/bin/ruff check --quiet src tests ../examples/business
 .venv/bin/ruff format --quiet --check src tests ../examples/business

@@ -122,8 +122,8 @@ export class Program {
 }
 
 /** Starts the gateway over HTTP on a free port. `servers` maps a name to an address or a command. */
-export async function startGateway(toolgate, servers, { names = 'plain', cwd } = {}) {
-  const args = ['start', '--transport', 'http', '--port', '0', '--names', names];
+export async function startGateway(toolgate, servers, { names = 'plain', more = [], cwd } = {}) {
+  const args = ['start', '--transport', 'http', '--port', '0', '--names', names, ...more];
   for (const [name, target] of Object.entries(servers)) args.push('--server', `${name}=${target}`);
   const program = new Program(toolgate, args, { cwd, env: ownHome() });
   return { program, url: await program.address() };

@@ -49,6 +49,11 @@ def test_modern_round_trip(shared_worker: Worker) -> None:
     assert used["error"]["code"] == -32602
 
 
+def test_state_names_the_process_as_the_gateway_does() -> None:
+    with Worker(env={"TOOLGATE_PROCESS": "3"}) as worker:
+        assert worker.call("confirm", what="delete")["requestState"].startswith("3.")
+
+
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 def test_modern_refusal(shared_worker: Worker, action: str) -> None:
     asked = shared_worker.call("confirm", what="sell")

@@ -8,6 +8,7 @@ mod catalogue;
 mod cells;
 mod doors;
 mod governance;
+mod handlers;
 mod isolation;
 mod ledger;
 mod misbehaving;

@@ -18,8 +18,8 @@ if (!values.toolgate) {
 }
 const toolgate = resolve(values.toolgate);
 
-const { servers, plan } = await startServers(ROOT);
-const gateway = await startGateway(toolgate, servers, { names: 'prefixed', cwd: ROOT });
+const { servers, more, plan } = await startServers(ROOT);
+const gateway = await startGateway(toolgate, servers, { names: 'prefixed', more, cwd: ROOT });
 const pairs = CLIENTS.flatMap((client) => client.ways.map((way) => ({ client, ...way, title: title(client, way) })));
 const chosen = pairs.filter((pair) => new RegExp(values.only).test(pair.title));
 const results = (await inPairs(chosen.map((pair) => () => checkPair(pair)))).flat();
@@ -52,7 +52,7 @@ function httpFront(front) {
 }
 
 function stdioFront(home) {
-  const args = ['start', '--transport', 'stdio', '--names', 'prefixed'];
+  const args = ['start', '--transport', 'stdio', '--names', 'prefixed', ...more];
   for (const [name, target] of Object.entries(servers)) args.push('--server', `${name}=${target}`);
   return { command: toolgate, args, env: { ...home, PATH: process.env.PATH } };
 }

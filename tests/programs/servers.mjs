@@ -2,16 +2,17 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Program, scratchFolder } from '../launch.mjs';
 
+const REPOSITORY = resolve(import.meta.dirname, '../..');
 const NODE = 'node_modules/.bin/node';
 const PYTHON = '.venv-2/bin/python';
 const script = (name) => `node_modules/@modelcontextprotocol/server-${name}/dist/index.js`;
 const GREETING = 'hello from a file';
 const COMMIT = 'The first commit';
 
-/** Starts the servers that must listen. Returns the targets for the gateway and the plan for the clients. */
+/** Starts the servers that must listen. Returns the targets for the gateway, further arguments for it, and the plan for the clients. */
 export async function startServers(root) {
   const folder = scratchFolder();
   const file = join(folder, 'hello.txt');
@@ -35,6 +36,8 @@ export async function startServers(root) {
       echo('everything-sse'),
       { name: 'filesystem__read_text_file', arguments: { path: file }, expect: GREETING },
       { name: 'memory__search_nodes', arguments: { query: 'nothing' }, expect: 'entities' },
+      { name: 'shop__list_articles', arguments: { category: 'kitchen' }, expect: 'MUG-01' },
+      { name: 'shop__restock', arguments: { deliveries: { 'TEE-L': 3 } }, expect: 'TEE-L' },
       { name: 'git__git_log', arguments: { repo_path: repository }, expect: COMMIT },
       { name: 'time__get_current_time', arguments: { timezone: 'UTC' }, expect: 'UTC' },
     ],
@@ -48,7 +51,17 @@ export async function startServers(root) {
       { name: 'everything__args-prompt', arguments: { city: 'Paris' }, expect: 'Paris' },
     ],
   };
-  return { servers, plan };
+  return { servers, more: businessExample(folder), plan };
+}
+
+/** The example project, as its own configuration says. */
+function businessExample(folder) {
+  const set = (key, value) => ['--set', `handlers.shop.${key}=${value}`];
+  return [
+    ...['--config', join(REPOSITORY, 'examples/business/toolgate.yaml')],
+    ...set('python', join(REPOSITORY, 'python/.venv/bin/python')),
+    ...set('env.SHOP_DATABASE', join(folder, 'shop.db')),
+  ];
 }
 
 async function startEverything(root, transport) {

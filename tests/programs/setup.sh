@@ -19,6 +19,9 @@ for generation in 1 2; do
   fi
 done
 
+# The Python of the example project's handlers.
+../../python/setup.sh
+
 # The client on the Rust SDK. Cargo itself sees whether anything has changed.
 cargo build --quiet --locked --manifest-path clients/rmcp/Cargo.toml --target-dir clients/rmcp/target
 node_modules/.bin/node --version

@@ -18,6 +18,7 @@ fn all_steps(root: &Path) -> Vec<Step> {
     let binary = target_folder(root).join("quick").join("toolgate");
     let conformance = root.join("tests/conformance");
     let programs = root.join("tests/programs");
+    let python = root.join("python");
     let node = "node_modules/.bin/node";
     let suite = |name, mode: &str| Step::new(name, &conformance, &format!("{node} run.mjs {mode}"));
     vec![
@@ -29,6 +30,8 @@ fn all_steps(root: &Path) -> Vec<Step> {
         ),
         Step::new("tidy", root, "cargo xtask tidy"),
         Step::new("build", root, "cargo build --profile quick --package toolgate --locked"),
+        Step::new("python install", &python, "./setup.sh"),
+        Step::new("python check", &python, "./test.sh"),
         Step::new(
             "unit and scene tests",
             root,

@@ -9,7 +9,7 @@ use toolgate_gateway::Gateway;
 use toolgate_gateway::catalog;
 use toolgate_gateway::pipeline::narrow;
 use toolgate_gateway::published::Published;
-use toolgate_governance::{Explanation, Kind, Remaining, Request, Standing, Subject};
+use toolgate_governance::{Explanation, Kind, Micros, Remaining, Request, Standing, Subject};
 
 use crate::answers::LimitState;
 use crate::problem::Problem;
@@ -46,10 +46,16 @@ pub(crate) fn explain(
         arguments: query.arguments.as_deref().map(str::as_bytes),
         // Without arguments it is asked about the tool, not about a call that lacks them.
         argument_check: check.filter(|_| query.arguments.is_some()).map(|check| check as _),
-        declared_price: None,
+        declared_price: declared_price(&published, &thing),
         now: Timestamp::now(),
     };
     Ok(toolgate_governance::explain(standing, &gateway.gate.meters, &request))
+}
+
+/// What a tool says it costs, where its server is believed.
+fn declared_price(published: &Published, thing: &Thing) -> Option<Micros> {
+    let item = published.catalog.tool(&thing.exposed).filter(|_| thing.kind == Kind::Tool)?;
+    published.members.get(item.server())?.declared_price(item.entry())
 }
 
 /// The limits that count a caller's calls, each state once with the tools it is the same for.

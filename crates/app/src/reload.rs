@@ -13,6 +13,7 @@ use toolgate_config::diff::{self, Difference};
 use toolgate_config::{Config, Loaded};
 use toolgate_gateway::Gateway;
 
+use crate::startup::python_files;
 use crate::{logs, startup};
 use watch::Watch;
 
@@ -67,7 +68,8 @@ pub(crate) fn begin(
     let keeper = Keeper {
         gateway: Arc::clone(gateway),
         load: Arc::new(load),
-        watch: Watch::over(&loaded.files, loaded.config.runtime.auto_reload),
+        watch: Watch::over(&loaded.files, "", loaded.config.runtime.auto_reload),
+        python: watch_handlers(&loaded.config),
         started_with: loaded.config.clone(),
         current: loaded.config,
     };
@@ -80,6 +82,8 @@ struct Keeper {
     gateway: Arc<Gateway>,
     load: Load,
     watch: Watch,
+    /// The files of handlers.
+    python: Watch,
     /// What was read at the start, and with it all that needs a restart to change.
     started_with: Config,
     current: Config,
@@ -100,6 +104,10 @@ impl Keeper {
             };
             let wish = tokio::select! {
                 () = stopping.cancelled() => return,
+                () = self.python.changed() => {
+                    self.renew_handlers();
+                    continue;
+                }
                 () = self.watch.changed() => None,
                 _ = hung_up => None,
                 Some(wish) = wished.recv() => Some(wish),
@@ -157,12 +165,27 @@ impl Keeper {
         self.watch.look_at(&loaded.files);
         startup::files::report(&loaded);
         let difference = self.compared(&loaded)?;
+        self.python = watch_handlers(&loaded.config);
         startup::apply(&self.gateway, &loaded.config)
             .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
         logs::set_level(loaded.config.log.level);
         self.current = loaded.config;
         Ok(difference)
     }
+
+    /// Starts handlers anew whose files have changed. What answered before goes on until they do, too.
+    fn renew_handlers(&mut self) {
+        tracing::info!("files of handlers have changed");
+        // Before they are looked at, so that what is written meanwhile counts as the next change.
+        self.python = watch_handlers(&self.current);
+        startup::apply_servers(&self.gateway, &self.current);
+    }
+}
+
+/// Watches the files of handlers, where there are any.
+fn watch_handlers(config: &Config) -> Watch {
+    let folders = python_files::folders(config);
+    Watch::over(&folders, ".py", !folders.folders.is_empty())
 }
 
 fn tell(difference: &Difference) {

@@ -7,6 +7,7 @@ pub(crate) mod files;
 mod fresh_keys;
 pub(crate) mod gate;
 pub(crate) mod key;
+pub(crate) mod python_files;
 pub(crate) mod rules;
 pub(crate) mod skills;
 
@@ -96,8 +97,13 @@ pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), Start
     gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
     gateway.annex.store(annex);
     gateway.gate.set_policy(gate::policy(config));
+    apply_servers(gateway, config);
+    Ok(())
+}
+
+/// Makes the servers those of a configuration, with their files as they are now.
+pub(crate) fn apply_servers(gateway: &Arc<Gateway>, config: &Config) {
     let mut servers = desired::servers(config);
     servers.extend(skills::present(gateway));
     gateway.apply(servers, desired::naming(config));
-    Ok(())
 }

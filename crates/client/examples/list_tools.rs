@@ -37,6 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         max_concurrency: 16,
         max_waiting: 64,
         max_message_bytes: 16 << 20,
+        processes: 1,
     };
     // Whoever does not want the news may drop the receiving end.
     let (news, _) = mpsc::channel(16);

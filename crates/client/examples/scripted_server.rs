@@ -107,6 +107,10 @@ impl Script {
             }
             "huge" => result(id, &json!({"text": "x".repeat(300_000)})),
             "silent" => {}
+            "stuck" => loop {
+                std::thread::park();
+            },
+            "number" => result(id, &json!({"number": std::env::var("TOOLGATE_PROCESS").ok()})),
             "twice" => {
                 result(id, &json!({"which": 1}));
                 result(id, &json!({"which": 2}));

@@ -75,6 +75,23 @@ impl Board {
         });
     }
 
+    /// Writes what was found out elsewhere, and tells it where it is new.
+    pub(crate) fn show(&self, shown: Status) {
+        let mut is_new = false;
+        self.status.send_modify(|status| {
+            is_new = status.state != shown.state || status.cause != shown.cause;
+            if status.state == shown.state {
+                let (since, since_wall) = (status.since, status.since_wall);
+                *status = Status { since, since_wall, ..shown };
+            } else {
+                *status = shown;
+            }
+        });
+        if is_new {
+            self.announce(What::State(self.status()));
+        }
+    }
+
     /// Writes that the server is ready and what it said of itself.
     pub(crate) fn ready(&self, greeting: Greeting) {
         self.greeted(greeting);

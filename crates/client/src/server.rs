@@ -3,6 +3,8 @@
 mod admit;
 mod ask;
 mod connect;
+mod health;
+mod pool;
 mod subscriptions;
 mod supervise;
 
@@ -13,9 +15,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
+use futures_util::future::join_all;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use toolgate_protocol::{Era, Method};
+use toolgate_protocol::{Era, Message, Method};
 
 use crate::board::Board;
 use crate::call::{Answer, Call, CallError};
@@ -24,30 +27,39 @@ use crate::link::Link;
 use crate::news::News;
 use crate::ourselves;
 use crate::outbox::Outbox;
-use crate::spec::ServerSpec;
+use crate::spec::{ServerSpec, Transport};
 use crate::status::Status;
 use admit::{Active, Activity, Admission};
+use pool::Pool;
 
 /// A handle to a supervised server. Cloning it gives another handle to the same one; when the last one is dropped, the
 /// server is stopped without patience.
 #[derive(Clone, Debug)]
 pub struct Server {
+    /// The only process or connection, or the first of several.
     shared: Arc<Shared>,
+    /// All processes, where there are several.
+    pool: Option<Arc<Pool>>,
     _owner: Arc<Owner>,
 }
 
-/// What the handles and the supervisor have in common.
+/// What the handles and the supervisor of one process or connection have in common.
 #[derive(Debug)]
 struct Shared {
     spec: ServerSpec,
     board: Arc<Board>,
     /// The connection, while there is one. Read with every call, so without a lock.
     link: ArcSwapOption<Link>,
-    admission: Admission,
+    /// Shared by all processes of a server.
+    admission: Arc<Admission>,
     activity: Activity,
     wishes: watch::Sender<Wishes>,
     /// Someone wants a server that is asleep.
     demand: Notify,
+    /// It is not started, but could be.
+    asleep: AtomicBool,
+    /// It is connected and does not answer.
+    blocked: AtomicBool,
     known: Mutex<Option<Known>>,
     draining: AtomicBool,
     /// Who gets the calls that come while this one drains.
@@ -81,22 +93,14 @@ impl Server {
     /// Begins to supervise a server. Must be called within a tokio runtime.
     pub fn start(spec: ServerSpec, news: mpsc::Sender<News>) -> Server {
         let stop = CancellationToken::new();
-        let shared = Arc::new(Shared {
-            board: Arc::new(Board::new(Arc::clone(&spec.name), news)),
-            link: ArcSwapOption::empty(),
-            admission: Admission::new(spec.max_concurrency, spec.max_waiting),
-            activity: Activity::new(),
-            wishes: watch::Sender::new(Wishes::default()),
-            demand: Notify::new(),
-            known: Mutex::new(known_from(&spec)),
-            draining: AtomicBool::new(false),
-            successor: OnceLock::new(),
-            stop: stop.clone(),
-            stopped: CancellationToken::new(),
-            spec,
-        });
-        tokio::spawn(supervise::supervise(Arc::clone(&shared)));
-        Server { shared, _owner: Arc::new(Owner { stop }) }
+        let admission = Arc::new(Admission::new(spec.max_concurrency, spec.max_waiting));
+        let _owner = Arc::new(Owner { stop: stop.clone() });
+        if let (true, Transport::Stdio { .. }) = (spec.processes > 1, &spec.transport) {
+            let (pool, shared) = Pool::start(&spec, &admission, news, &stop);
+            return Server { shared, pool: Some(pool), _owner };
+        }
+        let board = Arc::new(Board::new(Arc::clone(&spec.name), news));
+        Server { shared: Shared::start(spec, board, admission, stop), pool: None, _owner }
     }
 
     /// The name it was given.
@@ -109,67 +113,94 @@ impl Server {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// In which state it is.
+    /// In which state it is. Of several processes it is the best state, and the cause tells of the worst.
     pub fn status(&self) -> Status {
-        self.shared.board.status()
+        match &self.pool {
+            None => self.shared.board.status(),
+            Some(pool) => pool.status(),
+        }
     }
 
     /// For how long nothing has been asked of it; nothing while something is under way.
     pub fn quiet_for(&self) -> Option<Duration> {
-        self.shared.activity.still_for()
+        let quiet: Option<Vec<_>> = self.processes().iter().map(|one| one.activity.still_for()).collect();
+        quiet?.into_iter().min()
     }
 
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
     pub async fn call(&self, call: impl Into<Arc<Call>>, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
+        let call = call.into();
         let mut server = self;
-        let active = loop {
-            match (server.shared.enter(), server.shared.successor.get()) {
-                (Some(active), _) => break active,
+        let (mut process, mut active) = loop {
+            let process = server.process_for(&call.message);
+            match (process.enter(), server.shared.successor.get()) {
+                (Some(active), _) => break (process, active),
                 (None, Some(successor)) => server = successor,
-                (None, None) => return Err(server.shared.unavailable(server.status())),
+                (None, None) => return Err(process.unavailable(server.status())),
             }
         };
-        server.shared.call(active, &call.into(), outbox).await
+        let limit = call.timeout.unwrap_or(process.spec.call_timeout);
+        let _place = match process.admission.enter_at_once() {
+            Some(place) => place,
+            None => {
+                let place = process.wait_for_a_place(limit).await?;
+                // Whoever had the fewest calls when the waiting began may have the most by now, or be gone.
+                process = server.process_for(&call.message);
+                active = process.activity.enter();
+                place
+            }
+        };
+        process.call(active, limit, &call, outbox).await
     }
 
     /// A request of our own (a page of a list): the whole answer, a result or an error.
     pub async fn request(&self, method: Method, params: Bytes) -> Result<Answer, CallError> {
-        self.shared.request(method, &params).await
+        let process = self.pool.as_ref().map_or(&self.shared, |pool| pool.least_busy());
+        process.request(method, &params).await
     }
 
     /// Tells the server something, if it is connected and its era has such a notification.
     pub async fn notify(&self, method: Method, params: Option<Bytes>) {
-        let Some(link) = self.shared.link.load_full() else { return };
-        // The modern era has no notifications from clients but cancellation, which calls send themselves.
-        if link.era() == Era::Legacy {
-            let told = link.wire.tell(ourselves::notification(method, params.as_deref())).await;
-            if let Err(error) = told {
-                tracing::debug!(server = %self.name(), %error, "'{}' was not accepted", method.name());
+        for process in self.processes() {
+            let Some(link) = process.link.load_full() else { continue };
+            // The modern era has no notifications from clients but cancellation, which calls send themselves.
+            if link.era() == Era::Legacy {
+                let told = link.wire.tell(ourselves::notification(method, params.as_deref())).await;
+                if let Err(error) = told {
+                    tracing::debug!(server = %self.name(), %error, "'{}' was not accepted", method.name());
+                }
             }
         }
     }
 
     /// Which resources the server shall tell changes of: `resources/subscribe` or a new `subscriptions/listen`.
     pub fn subscribe(&self, uris: BTreeSet<String>) {
-        self.shared.wishes.send_if_modified(|wishes| {
-            let changed = wishes.uris != uris;
-            wishes.uris = uris;
-            changed
-        });
+        for process in self.processes() {
+            process.wishes.send_if_modified(|wishes| {
+                let changed = wishes.uris != uris;
+                wishes.uris.clone_from(&uris);
+                changed
+            });
+        }
     }
 
     /// The lowest level of logs that any client wants: `logging/setLevel` for a legacy server.
     pub fn set_log_level(&self, level: &str) {
-        self.shared.wishes.send_if_modified(|wishes| {
-            let changed = wishes.log_level.as_deref() != Some(level);
-            wishes.log_level = Some(level.to_owned());
-            changed
-        });
+        for process in self.processes() {
+            process.wishes.send_if_modified(|wishes| {
+                let changed = wishes.log_level.as_deref() != Some(level);
+                wishes.log_level = Some(level.to_owned());
+                changed
+            });
+        }
     }
 
     /// Tells the server to say unasked what another one was told to.
     pub fn watch_like(&self, other: &Server) {
-        self.shared.wishes.send_replace(other.shared.wishes.borrow().clone());
+        let wishes = other.shared.wishes.borrow().clone();
+        for process in self.processes() {
+            process.wishes.send_replace(wishes.clone());
+        }
     }
 
     /// The same as [`Server::stop`], but calls that still come to this handle are answered by `successor`.
@@ -181,14 +212,58 @@ impl Server {
 
     /// Takes no new calls, lets those under way finish for `patience`, then closes: SIGTERM, SIGKILL for a child.
     pub async fn stop(&self, patience: Duration) {
-        self.shared.drain();
-        let _ = tokio::time::timeout(patience, self.shared.activity.until_still()).await;
+        let processes = self.processes();
+        processes.iter().for_each(|process| process.drain());
+        if let Some(pool) = &self.pool {
+            pool.show();
+        }
+        let all_still = join_all(processes.iter().map(|process| process.activity.until_still()));
+        let _ = tokio::time::timeout(patience, all_still).await;
         self.shared.stop.cancel();
-        self.shared.stopped.cancelled().await;
+        join_all(processes.iter().map(|process| process.stopped.cancelled())).await;
+    }
+
+    /// The process that a request of a client goes to.
+    fn process_for(&self, message: &Message) -> &Arc<Shared> {
+        self.pool.as_ref().map_or(&self.shared, |pool| pool.process_for(message))
+    }
+
+    fn processes(&self) -> &[Arc<Shared>] {
+        match &self.pool {
+            None => std::slice::from_ref(&self.shared),
+            Some(pool) => pool.processes(),
+        }
     }
 }
 
 impl Shared {
+    /// Begins to supervise one process or connection, until `stop`.
+    fn start(
+        spec: ServerSpec,
+        board: Arc<Board>,
+        admission: Arc<Admission>,
+        stop: CancellationToken,
+    ) -> Arc<Shared> {
+        let shared = Arc::new(Shared {
+            board,
+            link: ArcSwapOption::empty(),
+            admission,
+            activity: Activity::new(),
+            wishes: watch::Sender::new(Wishes::default()),
+            demand: Notify::new(),
+            asleep: AtomicBool::new(spec.on_demand),
+            blocked: AtomicBool::new(false),
+            known: Mutex::new(known_from(&spec)),
+            draining: AtomicBool::new(false),
+            successor: OnceLock::new(),
+            stop,
+            stopped: CancellationToken::new(),
+            spec,
+        });
+        tokio::spawn(supervise::supervise(Arc::clone(&shared)));
+        shared
+    }
+
     /// From now on no call is taken.
     fn drain(&self) {
         if !self.draining.swap(true, Ordering::SeqCst) {

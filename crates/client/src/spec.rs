@@ -32,6 +32,8 @@ pub struct ServerSpec {
     pub max_waiting: usize,
     /// How long one message of it may be.
     pub max_message_bytes: usize,
+    /// How many processes of the program share its calls (stdio only); at least one.
+    pub processes: usize,
 }
 
 /// The way to a server.

@@ -104,7 +104,9 @@ fn as_object(value: &impl Serialize) -> serde_json::Map<String, Json> {
 
 fn without_servers(config: &Config) -> Json {
     let mut members = as_object(config);
+    // Handlers are among the servers.
     members.remove("servers");
+    members.remove("handlers");
     Json::Object(members)
 }
 

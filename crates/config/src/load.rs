@@ -6,8 +6,10 @@
 
 mod located;
 mod read;
+mod section;
 
 pub(crate) use read::document;
+pub(crate) use section::Section;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -121,7 +123,7 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     fn finish(&mut self, mut tree: Node) {
-        let mut servers = tree.remove("servers");
+        let sections = Section::ALL.map(|section| (section, tree.remove(section.key())));
         self.resolver.expand_tree(&mut tree, &mut |node, error| {
             self.loaded.problems.push(Problem::at(&node.origin, "", error.to_string()));
         });
@@ -133,29 +135,14 @@ impl Loading<'_> {
         validate::doubts(&tree, &mut self.loaded.warnings);
 
         let mut credentials = BTreeMap::new();
-        if let Some(node) = &mut servers {
-            if node.value != Value::Null && node.entries_mut().is_none() {
-                let what = format!("expected a mapping of names to servers, found {}", node.kind());
-                self.loaded.problems.push(Problem::at(&node.origin, "servers", what));
-            }
-            let call_timeout = tree.get("runtime").and_then(|runtime| runtime.get("call_timeout")).cloned();
-            let record_schema = definitions.get("ServerConfig").unwrap_or(&Json::Null);
-            if let Some(entries) = node.entries_mut() {
-                entries.retain_mut(|entry| {
-                    derive_values(&mut entry.node, call_timeout.as_ref());
-                    match self.resolve_server(entry) {
-                        Ok(credential) => {
-                            credentials.extend(credential.map(|secret| (entry.key.clone(), secret)));
-                            self.check_server(definitions, record_schema, entry)
-                        }
-                        Err(reason) => self.disable(entry, reason),
-                    }
-                });
+        for (section, records) in sections {
+            let Some(mut records) = records else { continue };
+            self.check_records(section, &mut records, &tree, &mut credentials);
+            if !records.entries().is_empty() {
+                tree.set(section.key(), records);
             }
         }
-        if let Some(servers) = servers.filter(|servers| !servers.entries().is_empty()) {
-            tree.set("servers", servers);
-        }
+        validate::names(&tree, &mut self.loaded.problems);
         self.type_tree(&tree, credentials);
         self.loaded.files.files.append(&mut self.resolver.files);
         self.loaded.files.files.sort();
@@ -163,8 +150,34 @@ impl Loading<'_> {
         self.loaded.problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     }
 
+    /// Takes out the records that cannot be used.
+    fn check_records(
+        &mut self,
+        section: Section,
+        node: &mut Node,
+        settings: &Node,
+        credentials: &mut BTreeMap<String, Secret>,
+    ) {
+        if node.value != Value::Null && node.entries_mut().is_none() {
+            let what = format!("expected a mapping of names to {}, found {}", section.key(), node.kind());
+            self.loaded.problems.push(Problem::at(&node.origin, section.key(), what));
+        }
+        let call_timeout = settings.get("runtime").and_then(|runtime| runtime.get("call_timeout"));
+        let Some(entries) = node.entries_mut() else { return };
+        entries.retain_mut(|entry| {
+            section.derive_values(&mut entry.node, call_timeout);
+            match self.resolve_server(section, entry) {
+                Ok(credential) => {
+                    credentials.extend(credential.map(|secret| (entry.key.clone(), secret)));
+                    self.check_record(section, entry)
+                }
+                Err(reason) => self.disable(section, entry, reason),
+            }
+        });
+    }
+
     /// Puts values in place of references and fetches the credential; the reason when one is missing.
-    fn resolve_server(&mut self, entry: &mut Entry) -> Result<Option<Secret>, String> {
+    fn resolve_server(&mut self, section: Section, entry: &mut Entry) -> Result<Option<Secret>, String> {
         let mut reason = None;
         self.resolver.expand_tree(&mut entry.node, &mut |_, error| {
             reason.get_or_insert_with(|| error.to_string());
@@ -172,7 +185,8 @@ impl Loading<'_> {
         if let Some(reason) = reason {
             return Err(reason);
         }
-        located::record(&self.resolver, &mut entry.node, self.lenient.contains(&entry.key));
+        let foreign = self.lenient.contains(&entry.key);
+        located::record(&self.resolver, section, &mut entry.node, foreign);
         self.hand_variables_on(&mut entry.node)?;
         let Some(auth_ref) = entry.node.get("auth_ref") else { return Ok(None) };
         let Some(text) = auth_ref.as_text() else { return Ok(None) };
@@ -208,10 +222,11 @@ impl Loading<'_> {
         Ok(())
     }
 
-    fn disable(&mut self, entry: &Entry, reason: String) -> bool {
+    fn disable(&mut self, section: Section, entry: &Entry, reason: String) -> bool {
         // A server that is switched off needs no values, and misses none.
         let switched_off = entry.node.get("enabled").and_then(Node::as_text) == Some("false");
-        let problem = Problem::at(&entry.origin, join("servers", &entry.key), format!("disabled: {reason}"));
+        let problem =
+            Problem::at(&entry.origin, join(section.key(), &entry.key), format!("disabled: {reason}"));
         if self.strict && !switched_off {
             self.loaded.problems.push(problem);
         } else if !switched_off {
@@ -221,16 +236,16 @@ impl Loading<'_> {
         false
     }
 
-    fn check_server(&mut self, definitions: &Json, schema: &Json, entry: &mut Entry) -> bool {
+    fn check_record(&mut self, section: Section, entry: &mut Entry) -> bool {
         let mut problems = Vec::new();
-        let path = join("servers", &entry.key);
+        let path = join(section.key(), &entry.key);
+        let definitions = schema::shared().get("$defs").unwrap_or(&Json::Null);
+        let schema = definitions.get(section.definition()).unwrap_or(&Json::Null);
         if entry.node.value == Value::Null {
-            problems.push(
-                Problem::at(&entry.origin, &path, "this server has no record")
-                    .help("give a command or a url"),
-            );
+            problems
+                .push(Problem::at(&entry.origin, &path, "this server has no record").help(section.least()));
         } else if check::check(definitions, schema, &mut entry.node, &path, &mut problems) {
-            validate::server(entry, &mut problems);
+            validate::record(section, entry, &mut problems);
         }
         if problems.is_empty() {
             return true;
@@ -253,13 +268,14 @@ impl Loading<'_> {
                 self.loaded.problems.push(Problem::at(&tree.origin, "", format!("cannot be read: {error}")));
             }
         }
-        for (name, server) in &mut self.loaded.config.servers {
+        let Config { servers, handlers, .. } = &mut self.loaded.config;
+        for (name, server) in &mut *servers {
             server.credential = credentials.remove(name);
-            if let Some(record) = tree.get("servers").and_then(|servers| servers.get(name)) {
-                walk(record, "", &mut |path, node| {
-                    server.written.extend(node.written.clone().map(|text| (path.to_owned(), text)));
-                });
-            }
+            server.written = written_in(tree, Section::Servers, name);
+        }
+        for (name, record) in handlers {
+            record.server.written = written_in(tree, Section::Handlers, name);
+            servers.insert(name.clone(), record.as_server());
         }
         walk(tree, "", &mut |path, node| {
             self.loaded.origins.insert(path.to_owned(), node.origin.clone());
@@ -268,22 +284,15 @@ impl Loading<'_> {
     }
 }
 
-/// Fills in what follows from other values: the transport, and the call timeout of the process.
-fn derive_values(record: &mut Node, call_timeout: Option<&Node>) {
-    if !matches!(record.value, Value::Mapping(_)) {
-        return;
+/// The texts with references in one record, as they were written.
+fn written_in(tree: &Node, section: Section, name: &str) -> BTreeMap<String, String> {
+    let mut written = BTreeMap::new();
+    if let Some(record) = tree.get(section.key()).and_then(|records| records.get(name)) {
+        walk(record, "", &mut |path, node| {
+            written.extend(node.written.clone().map(|text| (path.to_owned(), text)));
+        });
     }
-    if record.get("transport").is_none_or(|transport| transport.value == Value::Null) {
-        let derived = [("command", "stdio"), ("url", "http")]
-            .into_iter()
-            .find_map(|(key, transport)| record.get(key).map(|node| Node::text(&node.origin, transport)));
-        if let Some(transport) = derived {
-            record.set("transport", transport);
-        }
-    }
-    if let (None, Some(timeout)) = (record.get("call_timeout"), call_timeout) {
-        record.set("call_timeout", timeout.clone());
-    }
+    written
 }
 
 /// Calls `see` for every scalar and every list, with its path.

@@ -6,6 +6,7 @@
 
 mod admin;
 mod callers;
+mod handlers;
 mod ledger;
 mod listen;
 mod policy;
@@ -19,10 +20,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use admin::AdminConfig;
 pub use callers::{Anonymous, CallersConfig, JwtIssuer, KnownCaller};
+pub use handlers::{HandlersConfig, Sources};
+pub(crate) use handlers::{is_path, python_of};
 pub use ledger::{Fsync, LedgerConfig, OnLedgerFailure, Redaction, Retention};
 pub use listen::{CorsConfig, ListenConfig, ListenTransport, TlsConfig};
 pub use policy::{Action, ApprovalRule, Approver, Effect, PolicyConfig, PolicyDefault, PolicyRule};
@@ -40,8 +43,11 @@ pub struct Config {
     pub listen: ListenConfig,
     /// How the tools of all servers are named for clients.
     pub names: NameStyle,
-    /// The MCP servers behind the gateway, by name.
+    /// The MCP servers behind the gateway, by name. Those made from `handlers` are among them.
+    #[serde(serialize_with = "without_handlers")]
     pub servers: BTreeMap<String, ServerConfig>,
+    /// Python functions that are tools, by the name of the server that they become.
+    pub handlers: BTreeMap<String, HandlersConfig>,
     /// Folder for what the gateway remembers: catalogues, keys, the journal. Without it, the usual place of the
     /// operating system is used.
     pub state_dir: Option<PathBuf>,
@@ -78,4 +84,12 @@ pub enum NameStyle {
     Plain,
     /// `mcp_{server}_{tool}`, with `-` in the server's name as `_`.
     Mcp,
+}
+
+/// Servers as they were written: those that were made from handlers are shown there.
+fn without_handlers<S: Serializer>(
+    servers: &BTreeMap<String, ServerConfig>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(servers.iter().filter(|(_, server)| server.sources.is_none()))
 }

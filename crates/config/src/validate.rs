@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::path::Path;
 
+use crate::load::Section;
+use crate::model::{is_path, python_of};
 use crate::node::{Entry, Node};
 use crate::problem::{Problem, join};
 use crate::reference;
@@ -12,9 +15,9 @@ use crate::reference;
 /// Longest name of a server.
 const MAX_NAME: usize = 64;
 
-/// What is wrong with the record of one server.
-pub(crate) fn server(entry: &Entry, problems: &mut Vec<Problem>) {
-    let (path, record) = (join("servers", &entry.key), &entry.node);
+/// What is wrong with one record.
+pub(crate) fn record(section: Section, entry: &Entry, problems: &mut Vec<Problem>) {
+    let (path, record) = (join(section.key(), &entry.key), &entry.node);
     if !is_server_name(&entry.key) {
         problems.push(
             Problem::at(&entry.origin, &path, format!("`{}` cannot be the name of a server", entry.key))
@@ -31,6 +34,38 @@ pub(crate) fn server(entry: &Entry, problems: &mut Vec<Problem>) {
         let path = if record.get(key).is_some() { join(&path, key) } else { path.clone() };
         problems.push(Problem::at(origin, path, what).help(help));
     };
+    match section {
+        Section::Servers => reach(record, &mut complain),
+        Section::Handlers => python(record, &mut complain),
+    }
+    for key in ["max_concurrency", "max_message_bytes"] {
+        if record.get(key).and_then(Node::as_text) == Some("0") {
+            complain(key, "0 would stop every call", "leave it out for the default");
+        }
+    }
+    if record.get("long_output").and_then(Node::as_text) == Some("spill")
+        && record.get("max_output_bytes").is_none()
+    {
+        complain(
+            "long_output",
+            "nothing is too long without `max_output_bytes`",
+            "say from which size on outputs are kept",
+        );
+    }
+    for key in ["allowed_tools", "denied_tools"] {
+        if record.get(key).is_some_and(|list| list.items().iter().any(|item| item.as_text() == Some(""))) {
+            complain(key, "an empty pattern matches nothing", "use `*` for all tools");
+        }
+    }
+    for name in record.get("env_from").map(Node::items).unwrap_or_default() {
+        if !name.as_text().is_some_and(reference::is_variable_name) {
+            complain("env_from", "this lists names of variables only", "put values under `env`");
+        }
+    }
+}
+
+/// What is wrong with the way to a server.
+fn reach(record: &Node, complain: &mut dyn FnMut(&str, &str, &str)) {
     let transport = record.get("transport").and_then(Node::as_text).unwrap_or_default();
     let (command, url) = (written(record, "command"), written(record, "url"));
     match (transport, command, url) {
@@ -65,28 +100,48 @@ pub(crate) fn server(entry: &Entry, problems: &mut Vec<Problem>) {
             if url.contains("://") { "only http:// and https:// are spoken" } else { "this is no address" };
         complain("url", what, "write it like https://host/mcp");
     }
-    for key in ["max_concurrency", "max_message_bytes"] {
-        if record.get(key).and_then(Node::as_text) == Some("0") {
-            complain(key, "0 would stop every call", "leave it out for the default");
+    if url.is_some() && record.get("processes").and_then(Node::as_text).is_some_and(|count| count != "1") {
+        complain("processes", "only a program that is started can have several", "leave it out");
+    }
+}
+
+/// What is wrong with where handlers are and what runs them.
+fn python(record: &Node, complain: &mut dyn FnMut(&str, &str, &str)) {
+    let modules = record.get("modules").map(Node::items).unwrap_or_default();
+    if modules.is_empty() {
+        complain("modules", "no module is listed", "name files, folders or modules");
+    }
+    for module in modules.iter().filter_map(Node::as_text) {
+        if module.starts_with('-') || module.trim().is_empty() {
+            complain("modules", "this is no module", "name files, folders or modules, such as `shop.orders`");
+        } else if is_path(module) && !Path::new(module).exists() {
+            complain(
+                "modules",
+                &format!("{module} does not exist"),
+                "relative paths are relative to this file",
+            );
         }
     }
-    if record.get("long_output").and_then(Node::as_text) == Some("spill")
-        && record.get("max_output_bytes").is_none()
-    {
-        complain(
-            "long_output",
-            "nothing is too long without `max_output_bytes`",
-            "say from which size on outputs are kept",
-        );
+    let said: Vec<_> = ["python", "venv", "uv"].into_iter().filter(|key| record.get(key).is_some()).collect();
+    if let [_, second, ..] = said.as_slice() {
+        complain(second, "what runs the handlers is said twice", "give one of python, venv and uv");
     }
-    for key in ["allowed_tools", "denied_tools"] {
-        if record.get(key).is_some_and(|list| list.items().iter().any(|item| item.as_text() == Some(""))) {
-            complain(key, "an empty pattern matches nothing", "use `*` for all tools");
-        }
+    if let Some(venv) = written(record, "venv").filter(|venv| !python_of(Path::new(venv)).exists()) {
+        let what = format!("there is no Python in {venv}");
+        complain("venv", &what, "make it with `python3 -m venv`, and install the package toolgate in it");
     }
-    for name in record.get("env_from").map(Node::items).unwrap_or_default() {
-        if !name.as_text().is_some_and(reference::is_variable_name) {
-            complain("env_from", "this lists names of variables only", "put values under `env`");
+    if let Some(project) = written(record, "uv").filter(|project| !Path::new(project).is_dir()) {
+        complain("uv", &format!("there is no folder {project}"), "name the folder with pyproject.toml");
+    }
+}
+
+/// Handlers become servers, so no two of both may have the same name.
+pub(crate) fn names(tree: &Node, problems: &mut Vec<Problem>) {
+    for entry in tree.get("handlers").map(Node::entries).unwrap_or_default() {
+        if let Some(server) = tree.get("servers").and_then(|servers| servers.get(&entry.key)) {
+            let what = format!("a server has this name already, in {}", server.origin);
+            let problem = Problem::at(&entry.origin, join("handlers", &entry.key), what);
+            problems.push(problem.help("give one of them another name"));
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn request(
         narrowing,
         arguments: message.field(Field::Arguments),
         argument_check: check.map(|check| check as _),
-        declared_price: None,
+        declared_price: target.declared_price,
         now,
     };
     let draft = draft(client, target, &message, now);

@@ -11,10 +11,10 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolgate_client::{News, Server, ServerSpec, State, Transport};
-use toolgate_governance::Pattern;
+use toolgate_client::{News, Server, ServerSpec, State, Status, Transport};
+use toolgate_governance::{Micros, Pattern};
 
-use crate::catalog::{Kind, Listing};
+use crate::catalog::{Entry, Kind, Listing};
 use place::Place;
 
 /// How many pieces of news may wait. A server that floods waits with them.
@@ -32,6 +32,10 @@ pub struct Desired {
     pub keeps_long_output: bool,
     /// How long calls of single tools may take, where it is not the server's usual time. The first pattern counts.
     pub tool_timeouts: Vec<(Pattern, Duration)>,
+    /// Whether the prices that its tools name themselves count where the operator named none.
+    pub trusts_prices: bool,
+    /// Tells the versions of its own files apart, where they are watched.
+    pub files: Option<u64>,
 }
 
 /// One server that is there.
@@ -41,6 +45,8 @@ pub struct Member {
     pub server: Server,
     /// Shared with earlier and later generations of this server.
     place: Arc<Place>,
+    /// Whether nothing but its files is new. Should these not work, its predecessor stays.
+    only_files_are_new: bool,
     /// What it listed last, in this run or an earlier one.
     pub listing: ArcSwapOption<Listing>,
     /// Whether it has been heard of: it listed, or it failed. Until then the first clients wait for it.
@@ -148,6 +154,8 @@ impl Fleet {
         Member {
             server,
             place,
+            only_files_are_new: predecessor
+                .is_some_and(|before| before.desired.differs_in_files_only(&desired)),
             settled: AtomicBool::new(listing.is_some()),
             listing: ArcSwapOption::new(listing),
             desired,
@@ -200,9 +208,12 @@ impl Fleet {
         member.place.take_over(&member.server, &member.stop, &self.tracker);
     }
 
-    /// Notes that a server has been heard of. If it failed, calls are told so by it, not answered by its predecessor.
+    /// Notes that a server has been heard of. If it failed, calls are told so by it, not answered by its predecessor,
+    /// unless that one is the same but for its files.
     pub fn settled(&self, member: &Member) {
-        self.take_over(member);
+        if !member.is_held_back() {
+            self.take_over(member);
+        }
         if !member.settled.swap(true, Ordering::AcqRel) {
             self.settled.notify_waiters();
         }
@@ -219,7 +230,29 @@ impl Fleet {
     }
 }
 
+impl Desired {
+    fn differs_in_files_only(&self, other: &Desired) -> bool {
+        self.files != other.files && Desired { files: other.files, ..self.clone() } == *other
+    }
+}
+
 impl Member {
+    /// In which state it is. While it does not work and its predecessor still answers, both are told.
+    pub fn status(&self) -> Status {
+        let status = self.server.status();
+        if status.state != State::Down || !self.is_held_back() {
+            return status;
+        }
+        let cause = status.cause.unwrap_or_default();
+        let cause = format!("its files have changed and do not work, so those before stay in use: {cause}");
+        Status { state: State::Degraded, cause: Some(cause), ..self.answering().status() }
+    }
+
+    /// Whether its predecessor answers and is to go on with it should this one fail.
+    fn is_held_back(&self) -> bool {
+        self.only_files_are_new && !self.answering().is_same(&self.server) && !self.place.is_vacant()
+    }
+
     /// What calls go to: this server, or its predecessor until this one is ready.
     pub fn answering(&self) -> Server {
         self.place.answering()
@@ -251,6 +284,11 @@ impl Member {
         timeouts.iter().find(|(pattern, _)| pattern.fits(tool)).map(|(_, timeout)| *timeout)
     }
 
+    /// What it says one of its entries costs, if it is believed.
+    pub fn declared_price(&self, entry: &Entry) -> Option<Micros> {
+        entry.price().filter(|_| self.desired.trusts_prices)
+    }
+
     /// Whether it is reached by HTTP.
     pub fn over_http(&self) -> bool {
         matches!(self.desired.spec.transport, Transport::Http { .. })
@@ -263,7 +301,7 @@ impl Member {
 
     /// Whether it answers at the moment.
     pub fn is_ready(&self) -> bool {
-        matches!(self.server.status().state, State::Ready | State::Degraded)
+        matches!(self.status().state, State::Ready | State::Degraded)
     }
 
     /// The lists that clients must be told of.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolgate_governance::Kind;
+use toolgate_governance::{Kind, Micros};
 use toolgate_protocol::header::parameter;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Span};
@@ -21,6 +21,8 @@ pub struct Target {
     pub exposed: Arc<str>,
     /// The name that the server knows.
     pub native: Arc<str>,
+    /// What its server says it costs, where the server is believed.
+    pub declared_price: Option<Micros>,
 }
 
 /// A request with its server.
@@ -88,6 +90,7 @@ fn of_route(
         server: Arc::clone(&route.server_name),
         exposed: uri.into(),
         native: Arc::clone(&route.native),
+        declared_price: None,
     };
     let skill = route.skill.map(|document| Target { native: document, ..target.clone() });
     let native = place.filter(|_| *route.native != *uri).map(|place| (place, route.native));
@@ -107,6 +110,7 @@ fn named(published: &Published, message: &Message, item: &Item, kind: Kind) -> R
         server: Arc::clone(item.server_name()),
         exposed: Arc::clone(item.exposed_name()),
         native: Arc::clone(item.native()),
+        declared_price: member.declared_price(item.entry()),
     };
     Ok(Routed {
         member: Arc::clone(member),
@@ -145,6 +149,7 @@ fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorR
                 server: Arc::clone(&route.server_name),
                 exposed: (&*uri).into(),
                 native: Arc::clone(&route.native),
+                declared_price: None,
             };
             let native = within("uri").filter(|_| *route.native != *uri).map(|place| (place, route.native));
             Ok(Routed {

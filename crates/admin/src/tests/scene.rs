@@ -85,6 +85,7 @@ fn database() -> Desired {
         max_concurrency: 1,
         max_waiting: 1,
         max_message_bytes: 1 << 20,
+        processes: 1,
     };
     Desired {
         spec,
@@ -92,6 +93,8 @@ fn database() -> Desired {
         max_output_bytes: None,
         keeps_long_output: false,
         tool_timeouts: Vec::new(),
+        trusts_prices: false,
+        files: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `toolgate doctor`: what is wrong on this machine, and what to do about each thing.
 
+mod handlers;
 mod machine;
 mod programs;
 mod servers;
@@ -19,8 +20,8 @@ use crate::output::{Output, Paint};
 use crate::startup::files;
 
 const AFTER_HELP: &str = "\
-Checks the configuration, the programs its servers need, the port, the permissions of folders and files with secrets,
-unset variables, and whether every server answers.
+Checks the configuration, the programs its servers need, the Python of its handlers, the port, the permissions of folders
+and files with secrets, unset variables, and whether every server answers.
 
 Exits with 0 if nothing is wrong, with 1 if something is.";
 
@@ -77,6 +78,7 @@ pub(crate) fn run(args: &DoctorArgs, output: &Output) -> Result<ExitCode, Failur
     let mut findings = configuration(args, &loaded);
     findings.extend(programs::check(&loaded.config));
     block_on(async {
+        findings.extend(handlers::check(&loaded.config).await);
         let running = connection::running(&args.config, &loaded).await.map(|(_, status)| status);
         findings.extend(machine::check(&loaded.config, running.as_ref()));
         if !args.offline && loaded.problems.is_empty() {

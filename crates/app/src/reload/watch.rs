@@ -28,6 +28,8 @@ pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
     files: LoadedFiles,
+    /// What files in the watched folders must end with to count.
+    ending: &'static str,
     seen: Vec<Sight>,
     enabled: bool,
 }
@@ -45,8 +47,8 @@ struct Sight {
 }
 
 impl Watch {
-    /// Begins to watch, unless the operator does not want it.
-    pub(super) fn over(files: &LoadedFiles, enabled: bool) -> Watch {
+    /// Begins to watch, unless the operator does not want it. In folders, only files with this ending count.
+    pub(super) fn over(files: &LoadedFiles, ending: &'static str, enabled: bool) -> Watch {
         let woken = Arc::new(Notify::new());
         let waker = Arc::clone(&woken);
         let watcher = enabled.then(|| {
@@ -63,6 +65,7 @@ impl Watch {
             watcher,
             watched: BTreeSet::new(),
             files: LoadedFiles::default(),
+            ending,
             seen: Vec::new(),
             enabled,
         };
@@ -73,7 +76,7 @@ impl Watch {
     /// From now on, a change is a difference from how the files look now. To be called before they are read, so that
     /// what is written meanwhile counts as a change.
     pub(super) fn note(&mut self) {
-        self.seen = sights(&self.files);
+        self.seen = sights(&self.files, self.ending);
     }
 
     /// Watches the files that were read, where they are not the same as before.
@@ -114,7 +117,7 @@ impl Watch {
             }
             let latest = Instant::now() + AT_LATEST;
             while Instant::now() < latest && timeout(QUIET, self.woken.notified()).await.is_ok() {}
-            if sights(&self.files) != self.seen {
+            if sights(&self.files, self.ending) != self.seen {
                 return;
             }
         }
@@ -139,10 +142,11 @@ fn folders(files: &LoadedFiles) -> BTreeSet<PathBuf> {
     folders
 }
 
-fn sights(files: &LoadedFiles) -> Vec<Sight> {
+fn sights(files: &LoadedFiles, ending: &str) -> Vec<Sight> {
     let inside = files.folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let counting = inside.filter(|entry| entry.file_name().to_string_lossy().ends_with(ending));
     let mut paths: Vec<PathBuf> =
-        inside.map(|entry| entry.path()).chain(files.files.iter().cloned()).collect();
+        counting.map(|entry| entry.path()).chain(files.files.iter().cloned()).collect();
     paths.sort();
     paths.dedup();
     paths.into_iter().map(sight).collect()

@@ -8,16 +8,26 @@ use toolgate_gateway::Desired;
 use toolgate_gateway::catalog::Naming;
 use toolgate_governance::Pattern;
 
+use super::python_files;
+
 /// All servers that are switched on.
 pub(crate) fn servers(config: &Config) -> Vec<Desired> {
     let enabled = config.servers.iter().filter(|(_, server)| server.enabled);
     let desired = enabled.filter_map(|(name, server)| {
+        let isolated = server.isolation == Isolation::Client;
+        let mut spec = server_spec(name, server)?;
+        if isolated {
+            // Each client has one to itself, and the one that lists needs no help.
+            spec.processes = 1;
+        }
         Some(Desired {
-            spec: server_spec(name, server)?,
-            isolated: server.isolation == Isolation::Client,
+            spec,
+            isolated,
             max_output_bytes: server.max_output_bytes,
             keeps_long_output: server.long_output == LongOutput::Spill,
             tool_timeouts: timeouts(server),
+            trusts_prices: server.trust_prices,
+            files: server.sources.as_ref().and_then(python_files::version),
         })
     });
     desired.collect()

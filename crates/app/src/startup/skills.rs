@@ -58,11 +58,14 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Des
             max_concurrency: CALLS,
             max_waiting: WAITING,
             max_message_bytes: MAX_MESSAGE,
+            processes: 1,
         },
         isolated: false,
         max_output_bytes: None,
         keeps_long_output: false,
         tool_timeouts: Vec::new(),
+        trusts_prices: false,
+        files: None,
     })
 }
 

@@ -27,6 +27,7 @@ pub fn server_spec(name: &str, server: &ServerConfig) -> Option<ServerSpec> {
         max_concurrency: server.max_concurrency,
         max_waiting: server.max_concurrency.saturating_mul(WAITING_PER_PLACE),
         max_message_bytes: server.max_message_bytes,
+        processes: server.processes,
     })
 }
 

@@ -30,11 +30,13 @@ impl Admission {
         Admission { places: Semaphore::new(places), waiting: AtomicUsize::new(0), max_waiting }
     }
 
-    /// A place for one call, kept until dropped.
+    /// A place for one call, kept until dropped; nothing where it would have to wait.
+    pub(super) fn enter_at_once(&self) -> Option<SemaphorePermit<'_>> {
+        self.places.try_acquire().ok()
+    }
+
+    /// The same, after waiting for it.
     pub(super) async fn enter(&self, limit: Duration) -> Result<SemaphorePermit<'_>, NotAdmitted> {
-        if let Ok(place) = self.places.try_acquire() {
-            return Ok(place);
-        }
         let counted = Counted::enter(&self.waiting);
         if counted.before >= self.max_waiting {
             return Err(NotAdmitted::Busy(counted.before));
@@ -89,6 +91,11 @@ impl Activity {
     pub(super) fn enter(&self) -> Active<'_> {
         self.running.fetch_add(1, Ordering::SeqCst);
         Active(self)
+    }
+
+    /// How much is under way.
+    pub(super) fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
     }
 
     /// Whether nothing is under way.
@@ -155,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn calls_wait_in_order_and_too_many_are_refused() {
         let admission = Admission::new(1, 2);
-        let first = admission.enter(LONG).await.unwrap();
+        let first = admission.enter_at_once().unwrap();
         let mut second = Box::pin(admission.enter(LONG));
         let mut third = Box::pin(admission.enter(LONG));
         assert!((&mut second).now_or_never().is_none());

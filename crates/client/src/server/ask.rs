@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
 use toolgate_protocol::era::Outgoing;
 use toolgate_protocol::message::{Field, MetaField};
@@ -32,18 +33,14 @@ struct Errand<'a> {
 }
 
 impl Shared {
-    /// A client's call, which has been let in.
+    /// A client's call, which has been let in and has its place.
     pub(super) async fn call(
         &self,
         _active: Active<'_>,
+        limit: Duration,
         call: &Call,
         outbox: &Arc<Outbox>,
     ) -> Result<Answer, CallError> {
-        let limit = call.timeout.unwrap_or(self.spec.call_timeout);
-        let _place = self.admission.enter(limit).await.map_err(|refusal| match refusal {
-            NotAdmitted::Busy(waiting) => CallError::Busy { server: self.name(), waiting },
-            NotAdmitted::TooLate => CallError::Timeout { server: self.name(), limit },
-        })?;
         let errand = Errand {
             message: &call.message,
             method: call.message.method().unwrap_or(Method::Unknown),
@@ -54,6 +51,14 @@ impl Shared {
             limit,
         };
         self.run(errand, outbox).await
+    }
+
+    /// A place for a call that did not get one at once.
+    pub(super) async fn wait_for_a_place(&self, limit: Duration) -> Result<SemaphorePermit<'_>, CallError> {
+        self.admission.enter(limit).await.map_err(|refusal| match refusal {
+            NotAdmitted::Busy(waiting) => CallError::Busy { server: self.name(), waiting },
+            NotAdmitted::TooLate => CallError::Timeout { server: self.name(), limit },
+        })
     }
 
     /// A request of our own. It needs no place: lists must be had even while clients keep the server busy.

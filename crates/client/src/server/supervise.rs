@@ -1,6 +1,7 @@
 //! The life of a server: asleep, connecting, ready, down, and again, until it is stopped.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
@@ -44,10 +45,12 @@ async fn live(shared: &Arc<Shared>) {
     loop {
         if std::mem::take(&mut asleep) {
             shared.set(State::Asleep, None, None);
+            shared.asleep.store(true, Ordering::Release);
             tokio::select! {
                 () = shared.demand.notified() => {}
                 () = shared.stop.cancelled() => return,
             }
+            shared.asleep.store(false, Ordering::Release);
         }
         // A server that is down stays so while it is tried again: calls fail at once, and since when is kept.
         if shared.board.status().state != State::Down {

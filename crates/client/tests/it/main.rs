@@ -8,6 +8,7 @@ mod in_process;
 mod over_http;
 mod over_sse;
 mod over_stdio;
+mod pools;
 mod process_tree;
 mod rig;
 mod subscriptions;

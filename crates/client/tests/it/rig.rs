@@ -81,6 +81,7 @@ pub(crate) fn spec(transport: Transport) -> ServerSpec {
         max_concurrency: 64,
         max_waiting: 64,
         max_message_bytes: 200_000,
+        processes: 1,
     }
 }
 

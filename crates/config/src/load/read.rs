@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::LoadedFiles;
+use super::{LoadedFiles, Section};
 use crate::format::{self, Converted, Format};
 use crate::node::{self, MAX_FILE_BYTES, Node, Origin, Value};
 use crate::problem::{Problem, join};
@@ -120,13 +120,14 @@ impl Gathered {
 
     /// Records of servers replace each other whole; a mix of two records is what nobody wrote.
     fn merge(&mut self, mut tree: Node) {
-        if let Some(servers) = tree.remove("servers") {
-            match self.tree.get_mut("servers") {
-                Some(present) if !servers.entries().is_empty() => {
-                    servers.entries().iter().for_each(|entry| present.put(entry.clone()));
+        for section in Section::ALL {
+            let Some(records) = tree.remove(section.key()) else { continue };
+            match self.tree.get_mut(section.key()) {
+                Some(present) if !records.entries().is_empty() => {
+                    records.entries().iter().for_each(|entry| present.put(entry.clone()));
                 }
-                Some(_) if servers.value == Value::Null => {}
-                _ => self.tree.set("servers", servers),
+                Some(_) if records.value == Value::Null => {}
+                _ => self.tree.set(section.key(), records),
             }
         }
         if tree.value != Value::Null {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct PricesConfig {
     /// Name of the unit, for people.
     pub unit: String,
-    /// Prices of tools. The first that applies counts; a tool without one is free.
+    /// Prices of tools. The first that applies counts. A tool without one costs what it names itself, if it is a handler or
+    /// its server has `trust_prices`; otherwise it is free.
     pub tools: Vec<PriceRule>,
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::handlers::Sources;
 use crate::byte_size::{self, ByteSizeText};
 use crate::duration::{self, DurationText};
 use crate::{MASK, Secret};
@@ -44,6 +45,9 @@ pub struct ServerConfig {
     /// Texts with references as they were written, by their place in the record, such as `url` or `args[2]`.
     #[serde(skip)]
     pub written: BTreeMap<String, String>,
+    /// The Python files behind it, if it was made from `handlers`.
+    #[serde(skip)]
+    pub sources: Option<Sources>,
     /// Switch the server off without removing its record.
     pub enabled: bool,
     /// Which era of MCP it speaks; `auto` finds out.
@@ -66,6 +70,11 @@ pub struct ServerConfig {
     pub connect_timeout: Duration,
     /// Calls to it at one time; more wait.
     pub max_concurrency: usize,
+    /// How many processes of the program share the calls, for `stdio`. Each call goes to the one with least to do, and a
+    /// crash ends only the calls of one. Only for programs that keep nothing between calls. With `isolation: client`,
+    /// each client has one.
+    #[schemars(range(min = 1, max = 64))]
+    pub processes: usize,
     /// A message from it larger than this is refused.
     #[serde(with = "byte_size::plain")]
     #[schemars(with = "ByteSizeText")]
@@ -80,6 +89,9 @@ pub struct ServerConfig {
     pub allowed_tools: Option<Vec<String>>,
     /// Patterns of tools that do not exist for clients, whatever `allowed_tools` says.
     pub denied_tools: Vec<String>,
+    /// Take the prices that its tools name themselves (`_meta` `io.toolgate/price`) where `prices` names none. A server
+    /// that is believed decides what its calls cost. Handlers always are.
+    pub trust_prices: bool,
     /// Name for people, in lists and on the admin page.
     pub display_name: Option<String>,
     /// Prefix of its tools in place of its name.
@@ -109,6 +121,7 @@ impl Default for ServerConfig {
             auth_ref: None,
             credential: None,
             written: BTreeMap::new(),
+            sources: None,
             enabled: true,
             era: EraChoice::Auto,
             isolation: Isolation::Shared,
@@ -117,11 +130,13 @@ impl Default for ServerConfig {
             call_timeout: Duration::from_secs(300),
             connect_timeout: Duration::from_secs(30),
             max_concurrency: 64,
+            processes: 1,
             max_message_bytes: 64 << 20,
             max_output_bytes: None,
             long_output: LongOutput::Cut,
             allowed_tools: None,
             denied_tools: Vec::new(),
+            trust_prices: false,
             display_name: None,
             tool_namespace: None,
             approval: ApprovalMode::Never,

@@ -8,6 +8,7 @@ mod discovery;
 mod documents;
 mod edits;
 mod formats;
+mod handlers;
 mod origins;
 mod references;
 mod round_trip;

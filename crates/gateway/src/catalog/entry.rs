@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use toolgate_governance::Micros;
 use toolgate_protocol::header::parameter::{self, Annotation};
 use toolgate_protocol::scan::{Malformed, Scanner, Shape};
 use toolgate_protocol::{Span, object, text};
@@ -23,6 +24,7 @@ pub struct Entry {
     meta: Option<Span>,
     input_schema: Option<Span>,
     annotations: Vec<Annotation>,
+    price: Option<Micros>,
     digest: u64,
 }
 
@@ -56,6 +58,11 @@ impl Entry {
         &self.annotations
     }
 
+    /// What it says it costs, in its `_meta`.
+    pub fn price(&self) -> Option<Micros> {
+        self.price
+    }
+
     /// The text under a key of its `_meta`.
     pub fn meta_text(&self, key: &str) -> Option<Cow<'_, str>> {
         text::string(object::value_of(self.meta?.of(&self.raw), key)?)
@@ -84,6 +91,12 @@ pub(super) enum Annotations {
     Binding,
     /// The server reads no headers: invalid annotations are as good as none.
     Advisory,
+}
+
+/// The price that a `_meta` names: decimal text, which can be read exactly.
+fn price_in(meta: &[u8]) -> Option<Micros> {
+    let price = text::string(object::value_of(meta, "io.toolgate/price")?)?;
+    Micros::from_units(price.parse().ok()?)
 }
 
 /// What one element of a list turned out to be.
@@ -160,6 +173,7 @@ impl Found {
             meta: self.meta.map(|place| place.within(self.whole)),
             input_schema: self.schema.map(|place| place.within(self.whole)),
             annotations: annotated,
+            price: self.meta.and_then(|place| price_in(place.of(page))),
             digest: Digest::new("entry").part(&raw).short(),
             raw,
         })

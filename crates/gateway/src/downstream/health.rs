@@ -21,7 +21,7 @@ pub fn report(gateway: &Gateway) -> Value {
     let servers: Vec<Value> = members
         .iter()
         .map(|member| {
-            let status = member.server.status();
+            let status = member.status();
             let listing = member.listing.load();
             let count = |kind| listing.as_ref().map_or(0, |listing| listing.entries(kind).len());
             json!({
@@ -37,9 +37,9 @@ pub fn report(gateway: &Gateway) -> Value {
             })
         })
         .collect();
-    let well = members.iter().all(|member| {
-        matches!(member.server.status().state, State::Ready | State::Asleep | State::Connecting)
-    });
+    let well = members
+        .iter()
+        .all(|member| matches!(member.status().state, State::Ready | State::Asleep | State::Connecting));
     let reload = gateway.reload_problem.load_full();
     json!({
         "status": if well && reload.is_none() { "ok" } else { "degraded" },

@@ -23,6 +23,7 @@ fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
         max_concurrency: 1,
         max_waiting: 1,
         max_message_bytes: 1 << 20,
+        processes: 1,
     };
     let desired = Desired {
         spec,
@@ -30,6 +31,8 @@ fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
         max_output_bytes: None,
         keeps_long_output: false,
         tool_timeouts: Vec::new(),
+        trusts_prices: false,
+        files: None,
     };
     fleet.apply(vec![desired], |_| None).remove(0)
 }

@@ -47,6 +47,7 @@ pub async fn read(
         exposed: kept.uri().into(),
         // The same for all, so that each id is no thing of its own to count.
         native: results::SCHEME.into(),
+        declared_price: None,
     };
     let closing = match enforce::owner(&gateway.gate, client, &target, message) {
         Ok(closing) => closing,

@@ -35,7 +35,13 @@ impl Scene {
 }
 
 fn tool() -> Target {
-    Target { kind: Kind::Tool, server: "shop".into(), exposed: "shop__long".into(), native: "long".into() }
+    Target {
+        kind: Kind::Tool,
+        server: "shop".into(),
+        exposed: "shop__long".into(),
+        native: "long".into(),
+        declared_price: None,
+    }
 }
 
 fn mode(path: &Path) -> u32 {

@@ -5,7 +5,8 @@ Legacy: a request of ours to the client, answered on the same connection. Modern
 the parked call by a random `requestState`, which works once, and must have the same tool and arguments.
 
 A parked handler keeps its place: it is not run again. So it lives in this process only, whose number begins the
-`requestState`, for gateways that have several workers to choose from.
+`requestState`, for gateways that have several workers to choose from: the one that the gateway gave it in
+`TOOLGATE_PROCESS`, otherwise that of the operating system.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ class Questions:
         """End the call's request with its questions. A parked call asks more when it is resumed."""
         if call.request_id is None:
             return
-        state = f"{os.getpid()}.{os.urandom(16).hex()}"
+        state = f"{os.environ.get('TOOLGATE_PROCESS', os.getpid())}.{os.urandom(16).hex()}"
         self._parked[state] = (call, time.monotonic() + PATIENCE)
         requests = {key: {"method": "elicitation/create", "params": params} for key, (params, _) in call.questions.items()}
         request_id = call.park()

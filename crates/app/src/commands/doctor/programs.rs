@@ -32,6 +32,11 @@ fn finding(command: &str, servers: &[&str], search: &OsStr) -> Finding {
     }
 }
 
+/// Whether a program is there.
+pub(super) fn is_there(command: &str) -> bool {
+    find(command, &std::env::var_os("PATH").unwrap_or_default()).is_some()
+}
+
 /// Where a program is, as a shell would find it.
 fn find(command: &str, search: &OsStr) -> Option<PathBuf> {
     let path = Path::new(command);

@@ -62,6 +62,8 @@ fn remedy(cause: &str) -> &'static str {
         "its token is missing or wrong: check headers or auth_ref"
     } else if has(&["refused", "unreachable", "timed out", "dns", "resolve"]) {
         "check its url, and whether it runs there"
+    } else if has(&["no module named"]) {
+        "install what is missing in the Python that runs it"
     } else if has(&["no such file", "not found"]) {
         "check its command and arguments"
     } else {
@@ -96,6 +98,12 @@ mod tests {
             "HTTP 401",
             Severity::Problem,
             "its token is missing or wrong: check headers or auth_ref",
+        );
+        check(
+            "down",
+            "No module named toolgate",
+            Severity::Problem,
+            "install what is missing in the Python that runs it",
         );
         check("down", "No such file or directory", Severity::Problem, "check its command and arguments");
     }

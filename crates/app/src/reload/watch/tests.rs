@@ -19,7 +19,7 @@ async fn notices(watch: &mut Watch) -> bool {
 async fn a_file_that_is_written_into_has_changed() {
     let folder = tempfile::tempdir().unwrap();
     let (path, files) = watched(folder.path(), "toolgate.yaml");
-    let mut watch = Watch::over(&files, true);
+    let mut watch = Watch::over(&files, "", true);
     fs::write(&path, "after it").unwrap();
     assert!(notices(&mut watch).await);
 }
@@ -28,7 +28,7 @@ async fn a_file_that_is_written_into_has_changed() {
 async fn a_file_that_is_replaced_again_and_again_has_changed_each_time() {
     let folder = tempfile::tempdir().unwrap();
     let (path, files) = watched(folder.path(), "toolgate.yaml");
-    let mut watch = Watch::over(&files, true);
+    let mut watch = Watch::over(&files, "", true);
     for round in 0..3 {
         let new = folder.path().join("new");
         fs::write(&new, format!("round {round}")).unwrap();
@@ -42,7 +42,7 @@ async fn a_file_that_is_replaced_again_and_again_has_changed_each_time() {
 async fn a_new_file_in_a_watched_folder_is_a_change() {
     let folder = tempfile::tempdir().unwrap();
     let files = LoadedFiles { files: Vec::new(), folders: vec![folder.path().to_path_buf()] };
-    let mut watch = Watch::over(&files, true);
+    let mut watch = Watch::over(&files, "", true);
     fs::write(folder.path().join("server.toml"), "").unwrap();
     assert!(notices(&mut watch).await);
 }
@@ -51,7 +51,7 @@ async fn a_new_file_in_a_watched_folder_is_a_change() {
 async fn without_help_of_the_system_changes_are_noticed_too() {
     let folder = tempfile::tempdir().unwrap();
     let (path, files) = watched(folder.path(), "toolgate.yaml");
-    let mut watch = Watch::over(&files, true);
+    let mut watch = Watch::over(&files, "", true);
     watch.watcher = None;
     fs::write(&path, "after it").unwrap();
     assert!(notices(&mut watch).await);
@@ -64,7 +64,7 @@ async fn a_link_that_leads_elsewhere_is_a_change() {
     let (second, _) = watched(folder.path(), "second");
     let link = folder.path().join("toolgate.yaml");
     std::os::unix::fs::symlink(&first, &link).unwrap();
-    let mut watch = Watch::over(&LoadedFiles { files: vec![link.clone()], folders: Vec::new() }, true);
+    let mut watch = Watch::over(&LoadedFiles { files: vec![link.clone()], folders: Vec::new() }, "", true);
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&second, &link).unwrap();
     assert!(notices(&mut watch).await);
@@ -74,7 +74,23 @@ async fn a_link_that_leads_elsewhere_is_a_change() {
 fn other_files_beside_it_are_no_change() {
     let folder = tempfile::tempdir().unwrap();
     let (_, files) = watched(folder.path(), "toolgate.yaml");
-    let before = sights(&files);
+    let before = sights(&files, "");
     fs::write(folder.path().join("journal"), "x").unwrap();
-    assert_eq!(sights(&files), before);
+    assert_eq!(sights(&files, ""), before);
+}
+
+#[test]
+fn in_folders_only_files_with_the_ending_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = LoadedFiles { files: Vec::new(), folders: vec![folder.path().to_path_buf()] };
+    let mut before = sights(&files, ".py");
+    let mut check = |name: &str, counts: bool| {
+        fs::write(folder.path().join(name), "").unwrap();
+        let now = sights(&files, ".py");
+        assert_eq!(now != before, counts, "{name}");
+        before = now;
+    };
+    check("tools.py", true);
+    check("notes.txt", false);
+    check("more.py", true);
 }

@@ -78,6 +78,7 @@ fn a_kept_result_is_linked_and_goes_on_where_the_cut_was() {
         server: "shop".into(),
         exposed: "shop__long".into(),
         native: "long".into(),
+        declared_price: None,
     };
     let keeping = |links| Keeping {
         results: Arc::clone(&results),

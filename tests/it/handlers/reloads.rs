@@ -1,0 +1,89 @@
+//! Handlers whose files change while clients work.
+
+use std::thread;
+
+use harness::{Client, Era, eventually};
+use serde_json::json;
+
+use super::{Over, Workshop, health};
+
+/// How many clients call all the time, and how many versions there are.
+const CLIENTS: usize = 4;
+const VERSIONS: usize = 8;
+
+fn tools(version: usize) -> String {
+    format!(
+        "import time\n\
+         from toolgate import handler\n\n\
+         @handler\n\
+         def version() -> int:\n    \
+             \"\"\"Tell the version.\"\"\"\n    \
+             time.sleep(0.005)\n    \
+             return {version}\n\n\
+         @handler\n\
+         def only_in_{version}() -> None:\n    \
+             \"\"\"Show that the list is new, too.\"\"\"\n"
+    )
+}
+
+fn version(client: &Client) -> usize {
+    client.call("w__version", &json!({})).text().parse().unwrap()
+}
+
+fn is_listed(client: &Client, tool: &str) -> bool {
+    let listed = client.request("tools/list", &json!({}));
+    listed.result()["tools"].as_array().unwrap().iter().any(|listed| listed["name"] == tool)
+}
+
+#[test]
+fn new_files_take_over_without_losing_a_call() {
+    let workshop = Workshop::with(&tools(0));
+    let gateway = workshop.open("processes: 2");
+    let clients: Vec<_> = (0..CLIENTS).map(|number| Client::new(&gateway, Era::BOTH[number % 2])).collect();
+    let over = Over::default();
+    let calls: usize = thread::scope(|scope| {
+        let over = &over;
+        let _over = over.at_the_end();
+        let work = |client: &Client| {
+            let (mut calls, mut newest) = (0, 0);
+            while !over.is_now() {
+                let answered = version(client);
+                assert!(answered >= newest, "version {answered} answered after {newest}");
+                newest = answered;
+                calls += 1;
+            }
+            calls
+        };
+        let working: Vec<_> = clients.iter().map(|client| scope.spawn(move || work(client))).collect();
+        let looking = Client::modern(&gateway);
+        for number in 1..=VERSIONS {
+            workshop.write(&tools(number));
+            eventually("the new version answers", || (version(&looking) == number).then_some(()));
+            let tool = format!("w__only_in_{number}");
+            eventually("the new list is there", || is_listed(&looking, &tool).then_some(()));
+        }
+        over.now();
+        working.into_iter().map(|client| client.join().unwrap()).sum()
+    });
+    assert!(calls > 100, "only {calls} calls under {VERSIONS} changes");
+}
+
+#[test]
+fn what_cannot_be_imported_changes_nothing_and_says_why() {
+    let workshop = Workshop::with(&tools(1));
+    let gateway = workshop.open("");
+    let client = Client::modern(&gateway);
+    assert_eq!(version(&client), 1);
+    workshop.write("def broken(:\n");
+    let cause = eventually("the reason is told", || {
+        let health = health(&gateway);
+        (health["state"] == "degraded").then(|| health["cause"].as_str().unwrap().to_owned())
+    });
+    assert!(cause.contains("those before stay in use") && cause.contains("tools.py"), "{cause}");
+    gateway.log().until("tools.py");
+    assert_eq!(version(&client), 1);
+    assert!(is_listed(&client, "w__only_in_1"));
+    workshop.write(&tools(2));
+    eventually("what was put right answers", || (version(&client) == 2).then_some(()));
+    eventually("all is well", || (health(&gateway)["state"] == "ready").then_some(()));
+}
