@@ -36,5 +36,10 @@ function writeConfig({ url, ...stdio }) {
 }
 
 function pairs(flag, values) {
-  return Object.entries(values ?? {}).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+  return Object.entries(values ?? {}).flatMap(([name, value]) => [flag, `${name}=${written(value)}`]);
+}
+
+/** A value as the inspector reads it: text as it is, everything else as JSON. */
+function written(value) {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
