@@ -135,8 +135,9 @@ fn python(record: &Node, complain: &mut dyn FnMut(&str, &str, &str)) {
     }
 }
 
-/// Handlers become servers, so no two of both may have the same name.
+/// Handlers and skills become servers, so no two of all may have the same name.
 pub(crate) fn names(tree: &Node, problems: &mut Vec<Problem>) {
+    skills(tree, problems);
     for entry in tree.get("handlers").map(Node::entries).unwrap_or_default() {
         if let Some(server) = tree.get("servers").and_then(|servers| servers.get(&entry.key)) {
             let what = format!("a server has this name already, in {}", server.origin);
@@ -197,7 +198,6 @@ pub(crate) fn whole(tree: &Node, problems: &mut Vec<Problem>) {
                 .help("write it like https://host/path"),
         );
     }
-    skills(tree, problems);
     admin(tree, problems);
 }
 
@@ -237,7 +237,8 @@ fn skills(tree: &Node, problems: &mut Vec<Problem>) {
                 .help(format!("use letters, digits, `-`, `_` and `.`, at most {MAX_NAME}")),
         );
     }
-    if is_used && tree.get("servers").is_some_and(|servers| servers.get(text).is_some()) {
+    let is_taken = |section: &str| tree.get(section).is_some_and(|records| records.get(text).is_some());
+    if is_used && (is_taken("servers") || is_taken("handlers")) {
         problems.push(
             Problem::at(origin, "skills.name", format!("`{text}` is the name of a server already"))
                 .help("give the skills another name"),

@@ -124,6 +124,16 @@ fn servers_must_be_complete() {
 }
 
 #[test]
+fn skills_have_a_name_of_their_own() {
+    check(
+        "servers:\n  docs: {command: x}\nskills: {dir: shelf, name: docs}\n",
+        "3:28 skills.name: `docs` is the name of a server already (give the skills another name)",
+    );
+    check("servers:\n  docs: {command: x}\nskills: {name: docs}\n", "");
+    check("servers:\n  docs: {command: x}\nskills: {dir: shelf}\n", "");
+}
+
+#[test]
 fn governance_must_make_sense() {
     check(
         "policy:\n  rules:\n    - tools: [x]\n",
