@@ -44,24 +44,27 @@ async fn number(rig: &Rig) -> String {
     rig.tool("number").await.unwrap()["number"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Waits until the next call goes to this process, while so many calls are under way.
-async fn until_next_is(rig: &Rig, held: usize, expected: &str) {
+/// Waits until so many processes answer, so that it is known which one a call goes to.
+async fn until_all_answer(rig: &Rig, count: usize) {
     let look = async {
-        loop {
-            let _held = Held::at(rig, held).await;
-            if number(rig).await == expected {
-                return;
+        'again: loop {
+            for busy in 0..count {
+                let _held = Held::at(rig, busy).await;
+                if number(rig).await != (busy + 1).to_string() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    continue 'again;
+                }
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            return;
         }
     };
-    tokio::time::timeout(LONG, look).await.unwrap_or_else(|_| panic!("no call goes to process {expected}"));
+    tokio::time::timeout(LONG, look).await.unwrap_or_else(|_| panic!("not all of {count} processes answer"));
 }
 
 #[tokio::test]
 async fn a_call_goes_to_the_process_with_the_fewest() {
     let rig = Rig::start(pool(3));
-    until_next_is(&rig, 2, "3").await;
+    until_all_answer(&rig, 3).await;
     let _held = Held::at(&rig, 1).await;
     assert_eq!(number(&rig).await, "2");
     let _held_too = Held::at(&rig, 2).await;
@@ -71,7 +74,7 @@ async fn a_call_goes_to_the_process_with_the_fewest() {
 #[tokio::test]
 async fn one_that_crashes_loses_its_own_calls_and_comes_back() {
     let mut rig = Rig::start(pool(2));
-    until_next_is(&rig, 1, "2").await;
+    until_all_answer(&rig, 2).await;
     let held = Held::at(&rig, 1).await;
     let error = rig.tool("exit").await.unwrap_err();
     let CallError::Broken { cause, .. } = &error else { panic!("{error}") };
@@ -80,14 +83,14 @@ async fn one_that_crashes_loses_its_own_calls_and_comes_back() {
     assert_eq!(status, State::Ready, "the other still answers");
     assert!(!held.0.iter().any(JoinHandle::is_finished), "a call of the other process ended too");
     drop(held);
-    until_next_is(&rig, 1, "2").await;
+    until_all_answer(&rig, 2).await;
     assert_eq!(rig.server.status().cause, None);
 }
 
 #[tokio::test]
 async fn one_that_is_stuck_gets_no_calls_until_it_is_replaced() {
     let mut rig = Rig::start(ServerSpec { call_timeout: Duration::from_secs(5), ..pool(2) });
-    until_next_is(&rig, 1, "2").await;
+    until_all_answer(&rig, 2).await;
     let stuck = begin(&rig, "stuck");
     tokio::task::yield_now().await;
     rig.news(|what| state_with_cause(what, "gets no new calls")).await;
@@ -96,13 +99,13 @@ async fn one_that_is_stuck_gets_no_calls_until_it_is_replaced() {
     drop(held);
     assert!(stuck.await.unwrap().is_err());
     rig.news(|what| state_with_cause(what, "it has answered nothing for 5 s")).await;
-    until_next_is(&rig, 0, "1").await;
+    until_all_answer(&rig, 1).await;
 }
 
 #[tokio::test]
 async fn answers_go_to_the_process_that_asked() {
     let rig = Rig::start(pool(3));
-    until_next_is(&rig, 2, "3").await;
+    until_all_answer(&rig, 3).await;
     for expected in ["3", "1", "2"] {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "number", "requestState": format!("{expected}.abc"), "inputResponses": {}}});
@@ -118,14 +121,14 @@ async fn sleepers_are_woken_as_they_are_needed() {
     assert_eq!(rig.server.status().state, State::Asleep);
     assert_eq!(number(&rig).await, "1");
     assert_eq!(number(&rig).await, "1", "one is enough for one call at a time");
-    until_next_is(&rig, 1, "2").await;
+    until_all_answer(&rig, 2).await;
     rig.until(State::Ready).await;
 }
 
 #[tokio::test]
 async fn a_stop_waits_for_the_calls_of_all() {
     let rig = Rig::start(pool(2));
-    until_next_is(&rig, 1, "2").await;
+    until_all_answer(&rig, 2).await;
     let held = Held::at(&rig, 2).await;
     let mut stopping = Box::pin(rig.server.stop(LONG));
     tokio::select! {
