@@ -58,13 +58,13 @@ impl Api {
                 "show the operators' token as 'Authorization: Bearer TOKEN'",
             ));
         }
-        let (head, incoming) = request.into_parts();
+        let (head, mut incoming) = request.into_parts();
         let path = self.target(head.uri.path()).ok_or_else(|| Problem::not_found("there is nothing here"))?;
         let target = match head.uri.query() {
             Some(query) => format!("{path}?{query}"),
             None => path.to_owned(),
         };
-        let body = body::read(incoming, LARGEST_BODY).await;
+        let body = body::read(&mut incoming, LARGEST_BODY).await;
         let body = body.map_err(|error| Problem::invalid(error.to_string()))?;
         Ok(self.operations.answer(&head.method, &target, &body).await)
     }

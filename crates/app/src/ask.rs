@@ -40,7 +40,7 @@ pub(crate) async fn ask(gateway: &Arc<Gateway>, method: &str, params: Value) -> 
     let principal = Arc::new(Principal::named(OPERATOR));
     let client = admit::admit_modern(&message, &principal)
         .map_err(|refusal| ErrorAnswer::refused(refusal.reply.message))?;
-    match pipeline::handle(gateway, &client, message, None).await {
+    match pipeline::handle(gateway, &client, &message, None).await {
         Outcome::Answer(last) => read(&last.bytes),
         Outcome::Passage(mut passage) => loop {
             match passage.next().await {

@@ -95,7 +95,7 @@ pub(crate) enum Wire {
 
 impl Wire {
     /// Sends a request and waits for its answer. Dropping the future tells the server that nobody waits.
-    pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Message, WireError> {
+    pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Message, WireError> {
         match self {
             Wire::Duplex(duplex) => duplex.ask(ask).await,
             Wire::Http(http) => http.ask(ask).await,

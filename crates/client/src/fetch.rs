@@ -38,7 +38,7 @@ pub async fn fetch(request: Fetch<'_>) -> Result<(StatusCode, Bytes), FetchError
     let exchange = async {
         let (method, headers) = (request.method.clone(), endpoint.headers());
         let reply =
-            endpoint.send(Request { method, headers: &headers, further: &[], body: request.body }).await?;
+            endpoint.send(&Request { method, headers: &headers, further: &[], body: request.body }).await?;
         let status = reply.head.status;
         Ok::<_, HttpError>((status, reply.whole(request.limit).await?))
     };

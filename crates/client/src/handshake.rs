@@ -76,7 +76,11 @@ pub(crate) async fn over_duplex(
         return initialize(wire, Version::NEWEST_LEGACY).await;
     }
     let outbox = Arc::new(Outbox::default());
-    let mut probe = Box::pin(discovered(|id| wire.ask(discover(id, &outbox))));
+    let ask = |id| {
+        let outbox = &outbox;
+        async move { wire.ask(&discover(id, outbox)).await }
+    };
+    let mut probe = Box::pin(discovered(ask));
     if only_modern {
         return modern_only(probe.await?);
     }
@@ -155,7 +159,11 @@ async fn open_session(
 
 async fn probe_http(http: &StreamableHttp, only_modern: bool) -> Result<Judgement, Ungreeted> {
     let outbox = Arc::new(Outbox::default());
-    match timeout(SILENCE_OVER_HTTP, discovered(|id| http.ask(discover(id, &outbox)))).await {
+    let ask = |id| {
+        let outbox = &outbox;
+        async move { http.ask(&discover(id, outbox)).await }
+    };
+    match timeout(SILENCE_OVER_HTTP, discovered(ask)).await {
         Ok(Ok(judgement)) => Ok(judgement),
         Ok(Err(error @ WireError::Unreachable(_))) => Err(error.into()),
         Ok(Err(error @ WireError::Refused { status, .. })) if only_modern || !is_verdict(status) => {
@@ -183,7 +191,7 @@ fn is_verdict(status: u16) -> bool {
 
 async fn initialize(wire: &Wire, version: Version) -> Result<Greeting, Ungreeted> {
     let outbox = Arc::new(Outbox::default());
-    let answer = wire.ask(introduction(version, &outbox)).await?;
+    let answer = wire.ask(&introduction(version, &outbox)).await?;
     let greeting = greeting::of_initialize(&answer).map_err(Ungreeted::Refused)?;
     wire.tell(ourselves::notification(Method::Initialized, None)).await?;
     Ok(greeting)

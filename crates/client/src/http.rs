@@ -109,17 +109,16 @@ impl Endpoint {
     }
 
     /// Sends a request to the endpoint itself and waits for the head of the answer.
-    pub(crate) async fn send(&self, request: Request<'_>) -> Result<Reply<'_>, HttpError> {
+    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Reply<'_>, HttpError> {
         self.send_to(&self.target, request).await
     }
 
     /// The same to another path of this origin. An idle connection that turns out to be closed before anything was
     /// written is replaced by a fresh one, once.
-    pub(crate) async fn send_to(&self, target: &Uri, request: Request<'_>) -> Result<Reply<'_>, HttpError> {
-        let Request { method, headers, further, body } = request;
-        let write = |into: &mut Vec<u8>| head::write(into, &method, target, headers, further, body.len());
+    pub(crate) async fn send_to(&self, target: &Uri, request: &Request<'_>) -> Result<Reply<'_>, HttpError> {
+        let write = |into: &mut Vec<u8>| head::write(into, target, request);
         if let Some(mut exchange) = self.pool.take().await {
-            match exchange.send(write, body).await {
+            match exchange.send(write, request.body).await {
                 Ok(head) => return Ok(Reply::new(&self.pool, exchange, head)),
                 Err(Unanswered::NotSent(_)) => {}
                 Err(Unanswered::Broken(cause)) => return Err(HttpError::Broken(cause)),
@@ -127,7 +126,7 @@ impl Endpoint {
         }
         // Boxed: it is rare, and would make every call's future larger.
         let mut exchange = Box::pin(self.connect()).await?;
-        match exchange.send(write, body).await {
+        match exchange.send(write, request.body).await {
             Ok(head) => Ok(Reply::new(&self.pool, exchange, head)),
             Err(Unanswered::NotSent(cause)) => {
                 Err(HttpError::Unreachable(format!("{} closed the new connection: {cause}", self.place())))

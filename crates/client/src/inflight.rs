@@ -1,8 +1,8 @@
 //! The calls that a server works on: where their answers and what is said in between go.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use foldhash::HashMap;
 use tokio::sync::oneshot;
 use toolgate_protocol::Message;
 

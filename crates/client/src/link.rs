@@ -76,7 +76,7 @@ impl Link {
         let message = ourselves::request(method, params).ok_or_else(unusable)?;
         let id = self.next_id();
         let bytes = ourselves::written(&message, id, self.era());
-        self.wire.ask(Ask { id, bytes, method, name: None, parameters: &[], key: None, outbox }).await
+        self.wire.ask(&Ask { id, bytes, method, name: None, parameters: &[], key: None, outbox }).await
     }
 
     /// Whether the server's capabilities have a member, and in it, where asked for, one that is true.

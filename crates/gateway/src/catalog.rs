@@ -19,8 +19,10 @@ mod templates;
 mod uris;
 mod view;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 pub use cursor::InvalidCursor;
 pub use entry::{Dropped, Entry};

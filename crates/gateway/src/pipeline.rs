@@ -44,21 +44,21 @@ pub enum Outcome {
 pub async fn handle(
     gateway: &Arc<Gateway>,
     client: &Client,
-    message: Message,
+    message: &Message,
     headers: Option<&HeaderMap>,
 ) -> Outcome {
     match message.kind() {
-        Kind::Request => match request(gateway, client, &message, headers).await {
+        Kind::Request => match request(gateway, client, message, headers).await {
             Ok(outcome) => outcome,
             Err(reply) => Outcome::Answer(Last::error(&reply, message.id(), client.era(), &[])),
         },
         Kind::Notification => {
-            notification(gateway, client, &message).await;
+            notification(gateway, client, message).await;
             Outcome::Taken
         }
         Kind::Result | Kind::Error => {
             if let Client::Legacy(session) = client
-                && !session.questions.answer(&message)
+                && !session.questions.answer(message)
             {
                 tracing::debug!("an answer to a question that is not open was ignored");
             }

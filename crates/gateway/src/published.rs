@@ -1,9 +1,10 @@
 //! What clients see at one moment: a snapshot that a request keeps from its begin to its end.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use foldhash::{HashMap, HashMapExt};
 use toolgate_governance::VisibilityClass;
 
 use crate::catalog::{Catalog, Kind, Lens, Listing, Naming, View};

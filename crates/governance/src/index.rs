@@ -2,8 +2,9 @@
 //!
 //! Rules are known by their number, and every list of numbers is in ascending order, which is the order of the file.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::selector::{WhatPlace, WhatSelector, WhoPlace, WhoSelector};
 use crate::subject::Subject;

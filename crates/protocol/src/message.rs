@@ -3,6 +3,7 @@
 mod fields;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -27,10 +28,17 @@ pub enum Kind {
     Error,
 }
 
-/// A message that has been looked through once. Cloning it copies no bytes.
+/// A message that has been looked through once. Cloning it copies no bytes, and it is small: a message is handed from
+/// stage to stage, and the table of its places would be copied each time.
 #[derive(Clone, Debug)]
 pub struct Message {
     bytes: Bytes,
+    places: Arc<Places>,
+}
+
+/// What a message is, and where its parts stand.
+#[derive(Debug)]
+struct Places {
     kind: Kind,
     id: Option<Span>,
     method: Option<(Method, Span)>,
@@ -98,7 +106,7 @@ impl Message {
 
     /// What it is.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.places.kind
     }
 
     /// All of it, as it came.
@@ -108,42 +116,42 @@ impl Message {
 
     /// The id as it was written: a number or a string with its quotation marks.
     pub fn id(&self) -> Option<&[u8]> {
-        self.id.map(|place| place.of(&self.bytes))
+        self.places.id.map(|place| place.of(&self.bytes))
     }
 
     /// Where the id stands.
     pub fn id_place(&self) -> Option<Span> {
-        self.id
+        self.places.id
     }
 
     /// The method of a request or notification. A name that no text can hold is unknown, like any other odd name.
     pub fn method(&self) -> Option<Method> {
-        self.method.map(|(method, _)| method)
+        self.places.method.map(|(method, _)| method)
     }
 
     /// The method as it was written, escapes resolved; nothing where it has half a surrogate pair.
     pub fn method_name(&self) -> Option<Cow<'_, str>> {
-        self.method.and_then(|(_, place)| text::unescape(place.inside().of(&self.bytes)))
+        self.places.method.and_then(|(_, place)| text::unescape(place.inside().of(&self.bytes)))
     }
 
     /// Where `params`, `result` or `error` stands.
     pub fn body_place(&self) -> Option<Span> {
-        self.body
+        self.places.body
     }
 
     /// `params`, `result` or `error` as it came.
     pub fn body(&self) -> Option<&[u8]> {
-        self.body.map(|place| place.of(&self.bytes))
+        self.places.body.map(|place| place.of(&self.bytes))
     }
 
     /// The same without copying.
     pub fn body_bytes(&self) -> Option<Bytes> {
-        self.body.map(|place| self.bytes.slice(place.start()..place.end()))
+        self.places.body.map(|place| self.bytes.slice(place.start()..place.end()))
     }
 
     /// Where a member of `params`, `result` or `error` stands.
     pub fn place(&self, field: Field) -> Option<Span> {
-        self.fields.place(field)
+        self.places.fields.place(field)
     }
 
     /// A member of `params`, `result` or `error` as it came.
@@ -163,7 +171,7 @@ impl Message {
 
     /// Where a member of `_meta` stands.
     pub fn meta_place(&self, field: MetaField) -> Option<Span> {
-        self.fields.meta_place(field)
+        self.places.fields.meta_place(field)
     }
 
     /// A member of `_meta` as it came.
@@ -300,7 +308,8 @@ impl Found {
             let name = text::unescape(place.inside().of(&bytes));
             (name.map_or(Method::Unknown, |name| Method::named(&name)), place)
         });
-        Ok(Message { kind, id, method, body, fields: self.fields, bytes })
+        let places = Places { kind, id, method, body, fields: self.fields };
+        Ok(Message { bytes, places: Arc::new(places) })
     }
 }
 

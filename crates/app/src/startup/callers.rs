@@ -1,12 +1,14 @@
 //! How callers are told apart, as the configuration wants it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolgate_config::Config;
@@ -91,7 +93,7 @@ pub(crate) fn door(gateway: &Gateway, config: &Config, authenticator: Authentica
         keys_file,
         principals: Default::default(),
         by_address: Default::default(),
-        hasher: RandomState::new(),
+        hasher: RandomState::default(),
     }
 }
 

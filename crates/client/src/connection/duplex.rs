@@ -19,12 +19,12 @@ pub(crate) struct Duplex {
 
 impl Duplex {
     /// Puts a request into the queue and waits for its answer.
-    pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Message, WireError> {
+    pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Message, WireError> {
         let (answer, waiting) = oneshot::channel();
         let entry = Waiting { key: ask.key, outbox: Arc::clone(ask.outbox), answer: Some(answer) };
         self.hearing.inflight.enter(ask.id, entry)?;
         let mut leave = Leave::new(&self.hearing, &self.outgoing, ask.id);
-        let outbound = Outbound { bytes: ask.bytes, call: Some(ask.id) };
+        let outbound = Outbound { bytes: ask.bytes.clone(), call: Some(ask.id) };
         if self.outgoing.send(outbound).await.is_ok() {
             leave.sent(ask.method);
         }

@@ -94,7 +94,7 @@ async fn open_stream(endpoint: &Endpoint) -> Result<Reply<'_>, WireError> {
     let mut headers = endpoint.headers();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
     let request = Request { method: Method::GET, headers: &headers, further: &[], body: b"" };
-    let reply = endpoint.send(request).await?;
+    let reply = endpoint.send(&request).await?;
     if reply.head.status.is_success() && reply.head.is_event_stream() {
         return Ok(reply);
     }
@@ -123,7 +123,7 @@ async fn write(
     while let Some(outbound) = queue.recv().await {
         let request =
             Request { method: Method::POST, headers: &headers, further: &[], body: &outbound.bytes };
-        let failure = match endpoint.send_to(&target, request).await {
+        let failure = match endpoint.send_to(&target, &request).await {
             Ok(reply) if reply.head.status.is_success() => {
                 let _ = reply.whole(MOST_OF_BODY).await;
                 continue;

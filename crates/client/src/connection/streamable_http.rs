@@ -95,12 +95,12 @@ impl StreamableHttp {
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Message, WireError> {
+    pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Message, WireError> {
         match self.era {
             // Closing the exchange tells a modern server that nobody waits, and nothing comes but on it.
             Era::Modern => {
-                let reply = self.post(&self.further_headers(&ask), &ask.bytes).await?;
-                self.answer(reply, &ask).await
+                let reply = self.post(&self.further_headers(ask), &ask.bytes).await?;
+                self.answer(reply, ask).await
             }
             Era::Legacy => {
                 let entry = Waiting { key: ask.key, outbox: Arc::clone(ask.outbox), answer: None };
@@ -108,7 +108,7 @@ impl StreamableHttp {
                 let mut leave = Leave::new(&self.hearing, &self.outgoing, ask.id);
                 leave.sent(ask.method);
                 let outcome = match self.post(&[], &ask.bytes).await {
-                    Ok(reply) => self.answer(reply, &ask).await,
+                    Ok(reply) => self.answer(reply, ask).await,
                     Err(error) => Err(error),
                 };
                 leave.answered();
@@ -172,7 +172,7 @@ impl StreamableHttp {
             headers.insert(LAST_EVENT_ID, id);
         }
         let request = Request { method: HttpMethod::GET, headers: &headers, further: &[], body: b"" };
-        let reply = self.endpoint.send(request).await?;
+        let reply = self.endpoint.send(&request).await?;
         if reply.head.status.is_success() && reply.head.is_event_stream() {
             return Ok(reply);
         }
@@ -190,7 +190,7 @@ impl StreamableHttp {
         if self.has_session {
             let request =
                 Request { method: HttpMethod::DELETE, headers: &self.headers, further: &[], body: b"" };
-            let _ = timeout(FAREWELL_TIME, self.endpoint.send(request)).await;
+            let _ = timeout(FAREWELL_TIME, self.endpoint.send(&request)).await;
         }
     }
 
@@ -206,7 +206,7 @@ impl StreamableHttp {
 
     async fn post(&self, further: &[(HeaderName, HeaderValue)], body: &[u8]) -> Result<Reply<'_>, WireError> {
         let request = Request { method: HttpMethod::POST, headers: &self.headers, further, body };
-        Ok(self.endpoint.send(request).await?)
+        Ok(self.endpoint.send(&request).await?)
     }
 
     /// The headers of a request to a modern server that repeat parts of the body.

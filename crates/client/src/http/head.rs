@@ -3,9 +3,10 @@
 use std::mem::MaybeUninit;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
 
+use crate::http::Request;
 use crate::http::body::Body;
 
 /// How long a head may be, and how many headers it may have.
@@ -141,28 +142,21 @@ impl Framing {
 }
 
 /// Writes the head of a request.
-pub(super) fn write(
-    into: &mut Vec<u8>,
-    method: &Method,
-    target: &Uri,
-    headers: &HeaderMap,
-    further: &[(HeaderName, HeaderValue)],
-    length: usize,
-) {
-    into.extend_from_slice(method.as_str().as_bytes());
+pub(super) fn write(into: &mut Vec<u8>, target: &Uri, request: &Request<'_>) {
+    into.extend_from_slice(request.method.as_str().as_bytes());
     into.push(b' ');
     into.extend_from_slice(target.path_and_query().map_or("/", |target| target.as_str()).as_bytes());
     into.extend_from_slice(b" HTTP/1.1\r\n");
-    let further = further.iter().map(|(name, value)| (name, value));
-    for (name, value) in headers.iter().chain(further) {
+    let further = request.further.iter().map(|(name, value)| (name, value));
+    for (name, value) in request.headers.iter().chain(further) {
         into.extend_from_slice(name.as_str().as_bytes());
         into.extend_from_slice(b": ");
         into.extend_from_slice(value.as_bytes());
         into.extend_from_slice(b"\r\n");
     }
-    if length > 0 || method == Method::POST {
+    if !request.body.is_empty() || request.method == Method::POST {
         into.extend_from_slice(b"content-length: ");
-        into.extend_from_slice(length.to_string().as_bytes());
+        into.extend_from_slice(request.body.len().to_string().as_bytes());
         into.extend_from_slice(b"\r\n");
     }
     into.extend_from_slice(b"\r\n");
@@ -170,6 +164,8 @@ pub(super) fn write(
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+
     use super::*;
 
     fn head(text: &str) -> Result<Option<Head>, BadHead> {
@@ -230,7 +226,9 @@ mod tests {
         headers.insert("host", HeaderValue::from_static("h:1"));
         let further = [(HeaderName::from_static("mcp-name"), HeaderValue::from_static("add"))];
         let mut bytes = Vec::new();
-        write(&mut bytes, &Method::POST, &Uri::from_static("/mcp?a=b"), &headers, &further, 12);
+        let request =
+            Request { method: Method::POST, headers: &headers, further: &further, body: b"twelve bytes" };
+        write(&mut bytes, &Uri::from_static("/mcp?a=b"), &request);
         let expected = "POST /mcp?a=b HTTP/1.1\r\nhost: h:1\r\nmcp-name: add\r\ncontent-length: 12\r\n\r\n";
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
     }

@@ -4,10 +4,11 @@
 //! be woken by that one for each of its bytes.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::FixedState;
 use tokio::runtime::{Handle, Id};
 
 use crate::http::exchange::Exchange;
@@ -77,7 +78,7 @@ impl Pool {
     }
 
     fn shelf(&self, home: Id) -> MutexGuard<'_, VecDeque<Idle>> {
-        let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(home) as usize % SHELVES;
+        let number = FixedState::default().hash_one(home) as usize % SHELVES;
         self.shelves[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -131,7 +131,7 @@ impl Shared {
             outbox,
         };
         // Dropped when its time is up, the request tells the server by itself that nobody waits.
-        timeout(errand.limit, link.wire.ask(ask))
+        timeout(errand.limit, link.wire.ask(&ask))
             .await
             .map_err(|_| CallError::Timeout { server: self.name(), limit: errand.limit })
     }

@@ -1,7 +1,9 @@
 //! From the listings of all servers to one catalogue.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use super::digest::Digest;
 use super::entry::Entry;
@@ -127,7 +129,7 @@ fn clashes_of(shelf: &Shelf, kind: Kind) -> Vec<Clash> {
 
 /// Which server answers for a URI that several have and that therefore is exposed by none: the first of them.
 fn first_holders(resources: &Shelf) -> HashMap<Arc<str>, usize> {
-    let mut holders = HashMap::new();
+    let mut holders = HashMap::default();
     for (at, item) in resources.items.iter().enumerate().filter(|(_, item)| item.exposed != *item.native()) {
         holders.entry(item.native().clone()).or_insert(at);
     }

@@ -118,20 +118,16 @@ fn check_headers(message: &Message, headers: &HeaderMap) -> Result<(), Refusal> 
     if message.kind() != Kind::Request {
         return Ok(());
     }
-    let body = message.meta_text(MetaField::ProtocolVersion);
-    if let (Some(stated), Some(body)) = (text_of(headers, &PROTOCOL_VERSION), body.as_deref())
-        && stated != body
-    {
-        return Err(mismatch("MCP-Protocol-Version", Some(stated), body));
-    }
-    if let Some(body) = &body
-        && text_of(headers, &PROTOCOL_VERSION).is_none()
-    {
-        return Err(mismatch("MCP-Protocol-Version", None, body));
+    if let Some(body) = message.meta_text(MetaField::ProtocolVersion) {
+        let stated = text_of(headers, &PROTOCOL_VERSION);
+        if stated != Some(&*body) {
+            return Err(mismatch("MCP-Protocol-Version", stated, &body));
+        }
     }
     let method = message.method_name().unwrap_or_default();
-    if text_of(headers, &METHOD) != Some(&*method) {
-        return Err(mismatch("Mcp-Method", text_of(headers, &METHOD), &method));
+    let stated = text_of(headers, &METHOD);
+    if stated != Some(&*method) {
+        return Err(mismatch("Mcp-Method", stated, &method));
     }
     let named = match message.method() {
         Some(Method::ToolsCall | Method::PromptsGet) => message.field_text(Field::Name),

@@ -85,7 +85,7 @@ async fn one(
         let reply = ErrorReply::new(Code::InvalidRequest, "'initialize' must not be part of a batch");
         return Some(reply.answer(message.id(), Era::Legacy));
     }
-    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), message, headers).await {
+    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), &message, headers).await {
         Outcome::Answer(last) => Some(last.bytes),
         Outcome::Taken | Outcome::Listening(_) => None,
         Outcome::Passage(mut passage) => loop {

@@ -72,7 +72,7 @@ pub enum BodyError {
 }
 
 /// Reads a whole body of at most `limit` bytes. What arrives in one piece is not copied.
-pub async fn read(body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
+pub async fn read(body: &mut Incoming, limit: usize) -> Result<Bytes, BodyError> {
     tokio::select! {
         biased;
         read = read_all(body, limit) => read,
@@ -80,8 +80,8 @@ pub async fn read(body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
     }
 }
 
-async fn read_all(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
-    let announced = http_body::Body::size_hint(&body).lower();
+async fn read_all(body: &mut Incoming, limit: usize) -> Result<Bytes, BodyError> {
+    let announced = http_body::Body::size_hint(body).lower();
     let mut too_large = announced > limit as u64;
     let mut first: Option<Bytes> = None;
     let mut all = BytesMut::new();

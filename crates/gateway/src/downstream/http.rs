@@ -53,10 +53,16 @@ async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
     let peer = peer.ip();
     let service = {
         let gateway = Arc::clone(&gateway);
-        service_fn(move |request| {
+        service_fn(move |mut request: Request<Incoming>| {
             let gateway = Arc::clone(&gateway);
-            // Boxed, because the connection moves the future of each request about before it is polled.
-            Box::pin(async move { Ok::<_, Infallible>(answer(&gateway, request, peer).await) })
+            // Boxed, because the connection moves the future of each request about before it is polled; and the request
+            // is lent to what follows, because each stage would move it once more.
+            Box::pin(async move {
+                Ok::<_, Infallible>(match answer(&gateway, &mut request, peer).await {
+                    Some(response) => response,
+                    None => elsewhere(&gateway, request).await,
+                })
+            })
         })
     };
     if let Err(error) = connection::drive(stream, service, &gateway.stopping).await {
@@ -64,14 +70,18 @@ async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
     }
 }
 
-/// One request.
-async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+/// One request; nothing where its path is none of ours.
+async fn answer(
+    gateway: &Arc<Gateway>,
+    request: &mut Request<Incoming>,
+    peer: IpAddr,
+) -> Option<Response<Body>> {
     if let Err(foreign) = gateway.settings.origins.check(request.headers()) {
         let reply = ErrorReply::new(Code::InvalidRequest, foreign.to_string());
-        return Refusal::new(StatusCode::FORBIDDEN, reply, Era::Legacy).response();
+        return Some(Refusal::new(StatusCode::FORBIDDEN, reply, Era::Legacy).response());
     }
     let origin = request.headers().get(ORIGIN).cloned();
-    let mut response = route(gateway, request, peer).await;
+    let mut response = route(gateway, request, peer).await?;
     if let Some(origin) = origin {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -84,34 +94,38 @@ async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr
             ),
         );
     }
-    response
+    Some(response)
 }
 
-async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr) -> Response<Body> {
+async fn route(
+    gateway: &Arc<Gateway>,
+    request: &mut Request<Incoming>,
+    peer: IpAddr,
+) -> Option<Response<Body>> {
     let path = request.uri().path();
-    match (request.method(), path) {
-        (&Method::POST, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
+    Some(match (request.method(), path) {
+        (&Method::POST, "/mcp" | "/mcp/") => match caller(gateway, request, peer) {
             Ok(principal) => streamable::post(gateway, request, &principal).await,
             Err(refusal) => refusal.response(),
         },
-        (&Method::GET, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
-            Ok(principal) => streamable::get(gateway, &request, &principal),
+        (&Method::GET, "/mcp" | "/mcp/") => match caller(gateway, request, peer) {
+            Ok(principal) => streamable::get(gateway, request, &principal),
             Err(refusal) => refusal.response(),
         },
-        (&Method::DELETE, "/mcp" | "/mcp/") => match caller(gateway, &request, peer) {
-            Ok(principal) => streamable::delete(gateway, &request, &principal),
+        (&Method::DELETE, "/mcp" | "/mcp/") => match caller(gateway, request, peer) {
+            Ok(principal) => streamable::delete(gateway, request, &principal),
             Err(refusal) => refusal.response(),
         },
-        (&Method::GET, sse::STREAM) => match caller(gateway, &request, peer) {
+        (&Method::GET, sse::STREAM) => match caller(gateway, request, peer) {
             Ok(principal) => sse::open(gateway, &principal),
             Err(refusal) => refusal.response(),
         },
-        (&Method::POST, sse::MESSAGES) => match caller(gateway, &request, peer) {
+        (&Method::POST, sse::MESSAGES) => match caller(gateway, request, peer) {
             Ok(principal) => Box::pin(sse::post(gateway, request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
-        (&Method::GET, path) if path.starts_with(skills::PREFIX) => match caller(gateway, &request, peer) {
-            Ok(principal) => Box::pin(skills::get(gateway, &request, &principal)).await,
+        (&Method::GET, path) if path.starts_with(skills::PREFIX) => match caller(gateway, request, peer) {
+            Ok(principal) => Box::pin(skills::get(gateway, request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
         (&Method::GET, "/health") => health::answer(gateway),
@@ -119,10 +133,15 @@ async fn route(gateway: &Arc<Gateway>, request: Request<Incoming>, peer: IpAddr)
         (_, "/mcp" | "/mcp/") => not_allowed("GET, POST, DELETE, OPTIONS"),
         (_, sse::STREAM | "/health") => not_allowed("GET, OPTIONS"),
         (_, path) if path.starts_with(skills::PREFIX) => not_allowed("GET, OPTIONS"),
-        (_, path) => match gateway.annex.load_full() {
-            Some(annex) if annex.serves(path) => annex.answer(request).await,
-            _ => respond::words(StatusCode::NOT_FOUND, "not found; MCP is served at /mcp"),
-        },
+        _ => return None,
+    })
+}
+
+/// A request whose path is none of ours: of an operator, or of somebody who is lost.
+async fn elsewhere(gateway: &Gateway, request: Request<Incoming>) -> Response<Body> {
+    match gateway.annex.load_full() {
+        Some(annex) if annex.serves(request.uri().path()) => annex.answer(request).await,
+        _ => respond::words(StatusCode::NOT_FOUND, "not found; MCP is served at /mcp"),
     }
 }
 

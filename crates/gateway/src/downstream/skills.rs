@@ -71,7 +71,7 @@ async fn read(
     let message = Message::parse(Bytes::from(request.to_string())).map_err(|_| unusable())?;
     let envelope = Envelope::of_modern_request(&message).ok_or_else(unusable)?;
     let client = admit::modern(envelope, principal);
-    let (answer, headers) = match pipeline::handle(gateway, &client, message, None).await {
+    let (answer, headers) = match pipeline::handle(gateway, &client, &message, None).await {
         Outcome::Answer(last) => (last.bytes, last.headers),
         Outcome::Passage(mut passage) => loop {
             match passage.next().await {

@@ -90,7 +90,7 @@ impl Drop for Open {
 /// A message of a client whose stream is open.
 pub async fn post(
     gateway: &Arc<Gateway>,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     principal: &Arc<Principal>,
 ) -> Response<Body> {
     let query = request.uri().query().unwrap_or_default();
@@ -101,8 +101,7 @@ pub async fn post(
             ErrorReply::new(Code::InvalidRequest, "there is no such stream; open one with GET /mcp/sse");
         return Refusal::new(StatusCode::NOT_FOUND, reply, Era::Legacy).response();
     };
-    let (head, body) = request.into_parts();
-    let bytes = match body::read(body, gateway.settings.max_body_bytes).await {
+    let bytes = match body::read(request.body_mut(), gateway.settings.max_body_bytes).await {
         Ok(bytes) => bytes,
         Err(error) => return streamable::unread(&error).response(),
     };
@@ -111,11 +110,12 @@ pub async fn post(
         Err(error) => return streamable::unreadable(&error).response(),
     };
     let stop = connection.stop.clone();
+    let headers = std::mem::take(request.headers_mut());
     let gateway = Arc::clone(gateway);
     gateway.tracker.clone().spawn(async move {
         tokio::select! {
             () = stop.cancelled() => {}
-            () = answer(&gateway, &connection, message, &head.headers) => {}
+            () = answer(&gateway, &connection, message, &headers) => {}
         }
     });
     respond::words(StatusCode::ACCEPTED, "accepted")
@@ -135,7 +135,7 @@ async fn answer(gateway: &Arc<Gateway>, connection: &Connection, message: Messag
         }
         return;
     }
-    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), message, Some(headers)).await {
+    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), &message, Some(headers)).await {
         Outcome::Answer(last) => send(last.bytes).await,
         Outcome::Taken | Outcome::Listening(_) => {}
         Outcome::Passage(mut passage) => loop {

@@ -137,7 +137,7 @@ impl Conversation {
             self.modern.cancel(id);
         }
         let client = Client::Legacy(Arc::clone(&self.session));
-        pipeline::handle(&self.gateway, &client, message, None).await;
+        pipeline::handle(&self.gateway, &client, &message, None).await;
     }
 
     async fn answer(&self, message: Message) {
@@ -179,7 +179,7 @@ impl Conversation {
     }
 
     async fn pump(&self, client: &Client, message: Message) {
-        match pipeline::handle(&self.gateway, client, message, None).await {
+        match pipeline::handle(&self.gateway, client, &message, None).await {
             Outcome::Answer(last) => self.send(last.bytes).await,
             Outcome::Taken => {}
             Outcome::Listening(listener) => {

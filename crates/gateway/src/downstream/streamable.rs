@@ -22,32 +22,35 @@ use crate::principal::Principal;
 use crate::relay::{Passage, Piece};
 use crate::session::{Client, Session};
 
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
 /// A message of a client.
 pub async fn post(
     gateway: &Arc<Gateway>,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     principal: &Arc<Principal>,
 ) -> Response<Body> {
-    let (head, body) = request.into_parts();
-    if let Err(refusal) = check_media(&head.headers) {
+    if let Err(refusal) = check_media(request.headers()) {
         return refusal.response();
     }
-    let bytes = match body::read(body, gateway.settings.max_body_bytes).await {
+    let bytes = match body::read(request.body_mut(), gateway.settings.max_body_bytes).await {
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(),
     };
+    let headers = request.headers();
     let message = match Message::parse(bytes.clone()) {
         Ok(message) => message,
-        Err(Unreadable::Batch) => return batch::post(gateway, &bytes, &head.headers, principal).await,
+        Err(Unreadable::Batch) => return batch::post(gateway, &bytes, headers, principal).await,
         Err(error) => return unreadable(&error).response(),
     };
-    match admit::admit(gateway, &message, &head.headers, principal) {
+    match admit::admit(gateway, &message, headers, principal) {
         Ok(Admitted::Beginner) => begin(gateway, &message, principal).await,
         Ok(Admitted::Client(client)) => {
-            if let Err(refusal) = pipeline::check_parameters(gateway, &client, &message, &head.headers) {
+            if let Err(refusal) = pipeline::check_parameters(gateway, &client, &message, headers) {
                 return refusal.response();
             }
-            respond_to(gateway, &client, message, &head.headers).await
+            respond_to(gateway, &client, &message, headers).await
         }
         Err(refusal) => refusal.response(),
     }
@@ -64,7 +67,7 @@ pub fn get(
         response.headers_mut().insert(http::header::ALLOW, HeaderValue::from_static("POST"));
         return response;
     }
-    if !accepts(request.headers(), "text/event-stream") {
+    if !accepts(request.headers(), &[EVENTS]) {
         return respond::words(StatusCode::NOT_ACCEPTABLE, "'Accept' must have text/event-stream");
     }
     match admit::session(gateway, request.headers(), principal) {
@@ -113,7 +116,7 @@ async fn begin(gateway: &Arc<Gateway>, message: &Message, principal: &Arc<Princi
 async fn respond_to(
     gateway: &Arc<Gateway>,
     client: &Client,
-    message: Message,
+    message: &Message,
     headers: &HeaderMap,
 ) -> Response<Body> {
     let era = client.era();
@@ -198,11 +201,14 @@ fn check_media(headers: &HeaderMap) -> Result<(), Refusal> {
         Err(Refusal::new(status, ErrorReply::new(Code::InvalidRequest, what), Era::Legacy))
     };
     if let Some(media) = headers.get(CONTENT_TYPE)
-        && !media.as_bytes().to_ascii_lowercase().starts_with(b"application/json")
+        && !media
+            .as_bytes()
+            .get(..JSON.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(JSON.as_bytes()))
     {
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "'Content-Type' must be application/json");
     }
-    if !accepts(headers, "application/json") && !accepts(headers, "text/event-stream") {
+    if !accepts(headers, &[JSON, EVENTS]) {
         return refuse(
             StatusCode::NOT_ACCEPTABLE,
             "'Accept' must have application/json and text/event-stream",
@@ -211,13 +217,15 @@ fn check_media(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn accepts(headers: &HeaderMap, media: &str) -> bool {
+/// Whether a client takes one of these kinds of answers.
+fn accepts(headers: &HeaderMap, kinds: &[&str]) -> bool {
     let Some(accept) = headers.get(ACCEPT).and_then(|value| value.to_str().ok()) else { return true };
-    let family = media.split_once('/').map_or("", |(family, _)| family);
-    accept
-        .split(',')
-        .map(|one| one.split(';').next().unwrap_or_default().trim())
-        .any(|one| one == "*/*" || one.eq_ignore_ascii_case(media) || one.strip_suffix("/*") == Some(family))
+    let is_family = |one: &str, kind: &str| {
+        one.strip_suffix('*').is_some_and(|family| family.ends_with('/') && kind.starts_with(family))
+    };
+    accept.split(',').map(|one| one.split(';').next().unwrap_or_default().trim()).any(|one| {
+        one == "*/*" || kinds.iter().any(|kind| one.eq_ignore_ascii_case(kind) || is_family(one, kind))
+    })
 }
 
 /// A body that did not arrive, as a client is told.

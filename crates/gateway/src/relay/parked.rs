@@ -76,7 +76,7 @@ impl Parked {
         let state = State {
             call,
             caller: inner.client.principal().id.to_string(),
-            request: inner.fingerprint.clone(),
+            request: fingerprint(&inner.message),
         };
         let state = serde_json::to_vec(&state).map_err(|_| failure::unrepeatable())?;
         let state = self.seal.seal(Purpose::ParkedCall, &state).map_err(sealed)?;
@@ -169,7 +169,7 @@ fn input_required(inner: &Inner, state: &str) -> Vec<u8> {
 }
 
 /// What makes a repeated request the same one: its method and what it names.
-pub(super) fn fingerprint(message: &Message) -> String {
+fn fingerprint(message: &Message) -> String {
     let named = message.field(Field::Name).or(message.field(Field::Uri)).unwrap_or_default();
     format!("{} {}", message.method_name().unwrap_or_default(), String::from_utf8_lossy(named))
 }

@@ -17,7 +17,7 @@ use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Outbox, Question, Server};
 use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
-use toolgate_protocol::{Era, ErrorReply};
+use toolgate_protocol::{Era, ErrorReply, Message};
 
 use crate::capacity::{Capacity, Full};
 use crate::enforce::closing::{self, Closing};
@@ -88,8 +88,8 @@ pub(super) struct Inner {
     pub(super) asked: Asked,
     pub(super) client: Client,
     pub(super) way: Way,
-    /// What makes a repeated request the same one; see [`Parked`].
-    pub(super) fingerprint: String,
+    /// What was asked; see [`Parked`].
+    pub(super) message: Message,
     /// The call, for repeating it with a client's answers. Absent until it may run.
     call: Option<Arc<Call>>,
     closing: Option<Closing>,
@@ -163,12 +163,10 @@ impl Passage {
         let outbox = Arc::new(Outbox::default());
         let (mut question, mut decide_by) = (None, None);
         let message = match &cleared {
-            Cleared::Free(call) => &call.message,
-            Cleared::Governed(Admitted::Permitted(permitted), _) => &permitted.call().message,
-            Cleared::Governed(Admitted::Waiting(waiting), _) => &waiting.call().message,
+            Cleared::Free(call) => call.message.clone(),
+            Cleared::Governed(Admitted::Permitted(permitted), _) => permitted.call().message.clone(),
+            Cleared::Governed(Admitted::Waiting(waiting), _) => waiting.call().message.clone(),
         };
-        let fingerprint =
-            if client.era() == Era::Modern { super::parked::fingerprint(message) } else { String::new() };
         let (stage, call, closing) = match cleared {
             Cleared::Free(call) => {
                 let call = Arc::new(call);
@@ -190,7 +188,7 @@ impl Passage {
             asked,
             client,
             way,
-            fingerprint,
+            message,
             call,
             closing,
             outbox,

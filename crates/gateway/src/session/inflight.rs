@@ -1,12 +1,13 @@
 //! The requests of one client that are under way, so that they can be cancelled and no id is used twice.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use bytes::Bytes;
+use foldhash::HashMap;
 use futures_util::task::AtomicWaker;
 
 /// How many requests of one client may be under way.
@@ -42,11 +43,10 @@ impl Inflight {
         if table.len() >= CAPACITY {
             return Err(Refused::TooMany);
         }
-        if table.contains_key(&id) {
-            return Err(Refused::IdInUse);
-        }
-        let cancellation = Arc::new(Cancellation::default());
-        table.insert(id.clone(), Arc::clone(&cancellation));
+        let cancellation = match table.entry(id.clone()) {
+            Entry::Occupied(_) => return Err(Refused::IdInUse),
+            Entry::Vacant(free) => Arc::clone(free.insert(Arc::default())),
+        };
         drop(table);
         Ok(Underway { id, cancellation, table: Arc::clone(&self.table) })
     }

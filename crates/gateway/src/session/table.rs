@@ -1,8 +1,10 @@
 //! The sessions that are alive in this process, by their ids.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 
 use crate::principal::Principal;
 use crate::seal::Seal;
@@ -33,7 +35,7 @@ impl Sessions {
     pub fn new(max: usize) -> Sessions {
         Sessions {
             shards: Default::default(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             max_per_shard: max.div_ceil(SHARDS).max(1),
         }
     }

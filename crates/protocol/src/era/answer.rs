@@ -5,6 +5,8 @@
 //! take, and a modern client that shows message and data still tells its user what to do; and -32602 of a modern server
 //! may mean a missing resource or a wrong argument, so it does not become -32002.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
 use crate::era::Era;
@@ -14,26 +16,25 @@ use crate::object::Object;
 use crate::span::Span;
 use crate::splice::Splice;
 
+/// Room for what an answer may gain on its way.
+const ADDED: usize = 64;
+
 /// The answer as the client shall see it. `method` is what the client asked.
 pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era) -> Bytes {
     let Some(id_place) = message.id_place() else { return message.bytes().clone() };
-    let body = match (message.kind(), from, to) {
-        (Kind::Result, Era::Legacy, Era::Modern) => to_modern(message, method),
-        (Kind::Result, Era::Modern, Era::Legacy) => return to_legacy(message, id_place, id, method),
-        (Kind::Error, Era::Legacy, Era::Modern) => error_to_modern(message),
-        _ => None,
-    };
-    let mut splice = Splice::new(message.bytes(), id.len() + body.as_ref().map_or(0, Vec::len));
-    match (message.body_place(), body) {
-        (Some(place), Some(new)) if place.start() < id_place.start() => {
-            splice.replace(place, &new).replace(id_place, id);
-        }
-        (Some(place), Some(new)) => {
-            splice.replace(id_place, id).replace(place, &new);
-        }
-        _ => {
-            splice.replace(id_place, id);
-        }
+    let is_id_first = message.body_place().is_none_or(|body| id_place.start() < body.start());
+    let mut splice = Splice::new(message.bytes(), id.len() + ADDED);
+    if is_id_first {
+        splice.replace(id_place, id);
+    }
+    match (message.kind(), from, to) {
+        (Kind::Result, Era::Legacy, Era::Modern) => result_made_modern(&mut splice, message, method),
+        (Kind::Result, Era::Modern, Era::Legacy) => result_made_legacy(&mut splice, message, method),
+        (Kind::Error, Era::Legacy, Era::Modern) => error_made_modern(&mut splice, message),
+        _ => {}
+    }
+    if !is_id_first {
+        splice.replace(id_place, id);
     }
     Bytes::from(splice.finish())
 }
@@ -42,72 +43,87 @@ pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era) -
 /// be kept where the method's result says so.
 pub fn result_to_modern(result: &[u8], method: Method) -> Vec<u8> {
     let Ok(object) = Object::parse(result) else { return result.to_vec() };
-    let mut members = Vec::new();
-    if object.place(Field::ResultType.key()).is_none() {
-        members.push(r#""resultType":"complete""#);
+    let members = lacking(method, |field| object.place(field.key()).is_some());
+    let mut splice = Splice::new(result, ADDED);
+    if !members.is_empty() {
+        splice.insert_members(Span::new(0, result.len()), members.as_bytes());
     }
-    if method.is_cacheable() && object.place(Field::TtlMs.key()).is_none() {
-        members.push(r#""ttlMs":0"#);
-    }
-    if method.is_cacheable() && object.place(Field::CacheScope.key()).is_none() {
-        members.push(r#""cacheScope":"private""#);
-    }
-    if members.is_empty() {
-        return result.to_vec();
-    }
-    let mut splice = Splice::new(result, 64);
-    splice.insert_members(Span::new(0, result.len()), members.join(",").as_bytes());
     splice.finish()
 }
 
-fn to_modern(message: &Message, method: Method) -> Option<Vec<u8>> {
-    let complete = message.place(Field::ResultType).is_some();
-    if complete && !method.is_cacheable() {
-        return None;
+fn result_made_modern(splice: &mut Splice<'_>, message: &Message, method: Method) {
+    let members = lacking(method, |field| message.place(field).is_some());
+    if let (false, Some(result)) = (members.is_empty(), message.body_place()) {
+        splice.insert_members(result, members.as_bytes());
     }
-    message.body().map(|result| result_to_modern(result, method))
+}
+
+/// The members that a modern client wants and that a result does not have.
+fn lacking(method: Method, has: impl Fn(Field) -> bool) -> Cow<'static, str> {
+    let wanted = [
+        (Field::ResultType, r#""resultType":"complete""#, true),
+        (Field::TtlMs, r#""ttlMs":0"#, method.is_cacheable()),
+        (Field::CacheScope, r#""cacheScope":"private""#, method.is_cacheable()),
+    ];
+    let mut lacking = Cow::Borrowed("");
+    for (_, member, _) in wanted.into_iter().filter(|(field, _, is_wanted)| *is_wanted && !has(*field)) {
+        if lacking.is_empty() {
+            lacking = Cow::Borrowed(member);
+        } else {
+            let lacking = lacking.to_mut();
+            lacking.push(',');
+            lacking.push_str(member);
+        }
+    }
+    lacking
 }
 
 /// Takes out what only tells a modern client how to read and keep a result. Where a method's result has no lifetime by
 /// the specification, members of that name are the server's own (a task has a `ttlMs`) and stay.
-fn to_legacy(message: &Message, id_place: Span, id: &[u8], method: Method) -> Bytes {
+fn result_made_legacy(splice: &mut Splice<'_>, message: &Message, method: Method) {
     let modern: &[Field] = if method.is_cacheable() {
         &[Field::ResultType, Field::TtlMs, Field::CacheScope]
     } else {
         &[Field::ResultType]
     };
-    let mut removed = Vec::new();
-    if modern.iter().any(|field| message.place(*field).is_some())
-        && let Some(result) = message.body_place()
-        && let Ok(object) = Object::parse(result.of(message.bytes()))
-    {
-        let keys = modern.iter().map(|field| field.key()).collect::<Vec<_>>();
-        removed.extend(object.places_of(&keys).map(|member| member.whole.shifted(result.start())));
-    }
-    let is_after_body = message.body_place().is_some_and(|body| body.start() < id_place.start());
-    let mut splice = Splice::new(message.bytes(), id.len());
-    if !is_after_body {
-        splice.replace(id_place, id);
-    }
-    for member in removed {
+    for member in members(message, modern) {
         splice.remove_member(member);
     }
-    if is_after_body {
-        splice.replace(id_place, id);
-    }
-    Bytes::from(splice.finish())
+}
+
+/// Where those of some members of the body stand that it has, key to value, in the order of their places.
+fn members(message: &Message, fields: &[Field]) -> Vec<Span> {
+    let there = fields.iter().filter(|field| message.place(**field).is_some());
+    let mut members = match there.map(|field| plain_member(message, *field)).collect::<Option<Vec<_>>>() {
+        Some(members) => members,
+        None => escaped_members(message, fields),
+    };
+    members.sort_unstable_by_key(|member| member.start());
+    members
+}
+
+/// A member whose key is written without escapes: found by looking back from its value.
+fn plain_member(message: &Message, field: Field) -> Option<Span> {
+    let value = message.place(field)?;
+    let before = message.bytes().get(..value.start())?.trim_ascii_end().strip_suffix(b":")?;
+    let key = before.trim_ascii_end().strip_suffix(b"\"")?.strip_suffix(field.key().as_bytes())?;
+    let start = key.strip_suffix(b"\"")?.len();
+    Some(Span::new(start, value.end()))
+}
+
+/// The same however the keys are written.
+fn escaped_members(message: &Message, fields: &[Field]) -> Vec<Span> {
+    let Some(body) = message.body_place() else { return Vec::new() };
+    let Ok(object) = Object::parse(body.of(message.bytes())) else { return Vec::new() };
+    let keys = fields.iter().map(|field| field.key()).collect::<Vec<_>>();
+    object.places_of(&keys).map(|member| member.whole.shifted(body.start())).collect()
 }
 
 /// -32002 (resource not found) must not be sent in the modern era, where it is -32602.
-fn error_to_modern(message: &Message) -> Option<Vec<u8>> {
-    let code = message.place(Field::Code)?;
-    if code.of(message.bytes()) != b"-32002" {
-        return None;
+fn error_made_modern(splice: &mut Splice<'_>, message: &Message) {
+    if let Some(code) = message.place(Field::Code).filter(|code| code.of(message.bytes()) == b"-32002") {
+        splice.replace(code, b"-32602");
     }
-    let body = message.body_place()?;
-    let mut splice = Splice::new(body.of(message.bytes()), 0);
-    splice.replace(code.within(body), b"-32602");
-    Some(splice.finish())
 }
 
 #[cfg(test)]
