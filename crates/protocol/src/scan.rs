@@ -10,19 +10,27 @@ use crate::span::Span;
 /// How deep objects and arrays may nest. Deeper text is refused, so that no reader behind us can be made to recurse.
 pub const MAX_DEPTH: u32 = 128;
 
-/// Why text is not the JSON it should be, and at which byte.
+/// Why text is not the JSON it should be, and at which byte. Small, because every step of the scanner returns it or
+/// nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} at byte {at}")]
-pub struct Malformed {
-    /// What is wrong, in words.
-    pub what: String,
-    /// The byte at which it is wrong, counted from 0.
-    pub at: usize,
+#[error("{} at byte {}", .0.what, .0.at)]
+pub struct Malformed(Box<Fault>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
+    what: String,
+    at: usize,
 }
 
 impl Malformed {
+    #[cold]
     pub(crate) fn new(what: impl Into<String>, at: usize) -> Malformed {
-        Malformed { what: what.into(), at }
+        Malformed(Box::new(Fault { what: what.into(), at }))
+    }
+
+    /// The byte at which it is wrong, counted from 0.
+    pub fn at(&self) -> usize {
+        self.0.at
     }
 }
 
@@ -75,6 +83,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next byte that is no white space, without moving over it.
+    #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.bytes.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -260,6 +269,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[cold]
     fn wrong(&self, what: &str) -> Malformed {
         Malformed::new(what, self.at)
     }

@@ -19,6 +19,7 @@ impl std::fmt::Debug for Span {
 
 impl Span {
     /// The range from `start` up to, not including, `end`. Places beyond 4 GiB are clamped: no message is that long.
+    #[inline]
     pub fn new(start: usize, end: usize) -> Span {
         let clamp = |place: usize| u32::try_from(place).unwrap_or(u32::MAX).min(u32::MAX - 1);
         let start = clamp(start);
@@ -26,16 +27,19 @@ impl Span {
     }
 
     /// The first byte.
+    #[inline]
     pub fn start(self) -> usize {
         self.start as usize
     }
 
     /// The byte behind the last one.
+    #[inline]
     pub fn end(self) -> usize {
         self.after_end.get() as usize - 1
     }
 
     /// How many bytes it covers.
+    #[inline]
     pub fn len(self) -> usize {
         self.end() - self.start()
     }
@@ -46,11 +50,13 @@ impl Span {
     }
 
     /// The bytes at this place; nothing where the place lies outside of `bytes`.
+    #[inline]
     pub fn of(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start()..self.end()).unwrap_or_default()
     }
 
     /// The inside of a string or object: without its first and last byte.
+    #[inline]
     pub fn inside(self) -> Span {
         if self.len() < 2 { self } else { Span::new(self.start() + 1, self.end() - 1) }
     }

@@ -21,6 +21,7 @@ pub(super) fn length_of_plain_text(bytes: &[u8]) -> usize {
 
 /// Sets the highest bit of each special byte. A borrow may mark bytes above a special one too, never below it; so the
 /// lowest mark is always right.
+#[inline]
 fn marks_of_special_bytes(word: u64) -> u64 {
     let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;
     let quotation = zero_bytes(word ^ (ONES * u64::from(b'"')));

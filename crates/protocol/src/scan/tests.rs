@@ -162,7 +162,7 @@ proptest! {
     #[test]
     fn any_bytes_are_accepted_or_refused_at_a_place_within(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Err(refused) = scan(&bytes) {
-            prop_assert!(refused.at <= bytes.len());
+            prop_assert!(refused.at() <= bytes.len());
         }
     }
 }
