@@ -14,6 +14,9 @@ need curl has curl
 need ca-certificates test -e /etc/ssl/certs/ca-certificates.crt
 need python3 has python3
 need python3-venv python3 -c 'import ensurepip, venv'
+need dbus has dbus-daemon
+need gnome-keyring has gnome-keyring-daemon
+need libsecret-tools has secret-tool
 if ! has node; then missing+=(nodejs npm); fi
 
 if [ ${#missing[@]} -gt 0 ]; then

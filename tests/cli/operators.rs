@@ -158,6 +158,15 @@ error: no server lists the tool 'plain__none'; rules are not even asked about it
     );
 }
 
+#[test]
+fn an_approval_is_explained_by_the_name_of_its_rule() {
+    let scene = governed("policy: {approval: [{id: four-eyes, tools: [fail], mode: always}]}\n");
+    let explained = json_of(&scene, &["explain", "--client", "anna", "--tool", "plain__fail"]);
+    assert_eq!(explained["outcome"], "needs_approval");
+    let stages = explained["stages"].as_array().unwrap();
+    assert!(stages.iter().any(|stage| stage["rule"] == "four-eyes"), "{explained}");
+}
+
 /// The address at which operators are served.
 fn address(running: &Running) -> String {
     let line: Value = serde_json::from_str(&running.line("operators are served")).unwrap();

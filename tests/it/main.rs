@@ -10,6 +10,7 @@ mod doors;
 mod governance;
 mod handlers;
 mod isolation;
+mod keyring;
 mod ledger;
 mod misbehaving;
 mod process_trees;

@@ -8,6 +8,7 @@
 pub mod client;
 pub mod gateway;
 pub mod http;
+pub mod keyring;
 pub mod processes;
 pub mod scripted;
 pub mod stdio_client;
@@ -16,6 +17,7 @@ mod waiting;
 
 pub use client::{Client, Era, Exchange};
 pub use gateway::{Gateway, Setup, binary};
+pub use keyring::Keyring;
 pub use stdio_client::StdioClient;
 pub use upstream::Upstream;
 pub use waiting::{LONG, eventually};

@@ -122,6 +122,9 @@ impl Inner {
         let message = &request.message;
         let begins = message["method"] == "initialize";
         let knows = self.era == Era::Modern || begins || request.header("mcp-session-id") == Some(&session);
+        if !self.admits(request) {
+            return respond::plain(stream, 401, "a token, please");
+        }
         match (request.method.as_str(), self.era) {
             // A probe of the other era gets the error of the script, at 400.
             ("POST", Era::Legacy) if message["method"] == "server/discover" => {
@@ -149,6 +152,11 @@ impl Inner {
             ("DELETE", Era::Legacy) => respond::plain(stream, 200, ""),
             _ => respond::plain(stream, 405, "POST, please"),
         }
+    }
+
+    fn admits(&self, request: &Request) -> bool {
+        let wanted = self.server.value("token").map(|token| format!("Bearer {token}"));
+        wanted.is_none() || request.header("authorization") == wanted.as_deref()
     }
 
     fn answer(&self, message: &Value, stream: &TcpStream, session: Option<String>) -> bool {

@@ -36,6 +36,25 @@ pub struct ServerSpec {
     pub processes: usize,
 }
 
+impl ServerSpec {
+    /// A server in this process, within bounds that suit most. Others are said with `..ServerSpec::in_process(…)`.
+    pub fn in_process(name: &str, server: InProcess) -> ServerSpec {
+        ServerSpec {
+            name: name.into(),
+            transport: Transport::InProcess(server),
+            era: None,
+            on_demand: false,
+            idle_stop: None,
+            call_timeout: Duration::from_secs(300),
+            connect_timeout: Duration::from_secs(30),
+            max_concurrency: 64,
+            max_waiting: 4096,
+            max_message_bytes: 64 << 20,
+            processes: 1,
+        }
+    }
+}
+
 /// The way to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Transport {

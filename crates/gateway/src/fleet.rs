@@ -38,6 +38,21 @@ pub struct Desired {
     pub files: Option<u64>,
 }
 
+impl From<ServerSpec> for Desired {
+    /// A server that all clients share, and whose results pass on as they are.
+    fn from(spec: ServerSpec) -> Desired {
+        Desired {
+            spec,
+            isolated: false,
+            max_output_bytes: None,
+            keeps_long_output: false,
+            tool_timeouts: Vec::new(),
+            trusts_prices: false,
+            files: None,
+        }
+    }
+}
+
 /// One server that is there.
 #[derive(Debug)]
 pub struct Member {

@@ -51,6 +51,25 @@ pub struct Settings {
     pub key: [u8; 32],
 }
 
+impl Settings {
+    /// What suits a gateway that serves this machine only and remembers nothing. Other values are said with
+    /// `..Settings::on_this_machine(key)`.
+    pub fn on_this_machine(key: [u8; 32]) -> Settings {
+        Settings {
+            origins: Origins { loopback_only: true, ..Origins::default() },
+            max_body_bytes: 10 << 20,
+            max_sessions: 10_000,
+            max_concurrency: 4_096,
+            progress_after: Duration::from_secs(30),
+            start_patience: Duration::from_secs(20),
+            skills_of_tools: BTreeMap::new(),
+            state_dir: None,
+            results: Limits { max_bytes: 256 << 20, max_count: 1_000, keep_for: Duration::from_secs(3_600) },
+            key,
+        }
+    }
+}
+
 /// The gateway.
 #[derive(Debug)]
 pub struct Gateway {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use toolgate_protocol::era::Envelope;
 use toolgate_protocol::header::{self, parameter};
 use toolgate_protocol::message::{Field, Unreadable};
@@ -221,14 +221,8 @@ pub fn check_parameters(
     let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
     for annotation in item.entry().annotations() {
         let name = format!("{}{}", header::PARAMETER_PREFIX, annotation.header.to_ascii_lowercase());
-        let stated = headers.get(&name).map(|value| value.to_str().ok().and_then(header::decode));
-        let argument = parameter::value(arguments, &annotation.path);
-        let agrees = match (&stated, &argument) {
-            (None, None) => true,
-            (Some(Some(stated)), Some(argument)) => parameter::agrees(stated, argument),
-            _ => false,
-        };
-        if !agrees {
+        let stated = headers.get(&name).map(HeaderValue::to_str).transpose();
+        if !stated.is_ok_and(|stated| parameter::repeats(stated, arguments, &annotation.path)) {
             let path = annotation.path.join(".");
             let what = format!("Header mismatch: {name} does not say what argument '{path}' says");
             let reply = ErrorReply::new(Code::HeaderMismatch, what);

@@ -39,20 +39,34 @@ pub struct Routed {
     pub parameters: Vec<(String, String)>,
 }
 
+impl Routed {
+    /// A request for a target, which it names at `place`.
+    fn new(member: &Arc<Member>, target: Target, place: Option<Span>) -> Routed {
+        let renamed = place.filter(|_| target.native != target.exposed);
+        Routed {
+            member: Arc::clone(member),
+            native: renamed.map(|place| (place, Arc::clone(&target.native))),
+            target: Some(target),
+            skill: None,
+            parameters: Vec::new(),
+        }
+    }
+}
+
 /// Finds the server of a request.
 pub fn resolve(published: &Published, message: &Message) -> Result<Routed, ErrorReply> {
     match message.method() {
         Some(Method::ToolsCall) => {
             let name = required(message, Field::Name, "name")?;
             let item = published.catalog.tool(&name).ok_or_else(|| refuse::unknown(Kind::Tool, &name))?;
-            let mut routed = named(published, message, item, Kind::Tool)?;
+            let mut routed = named(published, item, Kind::Tool, message.place(Field::Name))?;
             routed.parameters = parameters(item, message);
             Ok(routed)
         }
         Some(Method::PromptsGet) => {
             let name = required(message, Field::Name, "name")?;
             let item = published.catalog.prompt(&name).ok_or_else(|| refuse::unknown(Kind::Prompt, &name))?;
-            named(published, message, item, Kind::Prompt)
+            named(published, item, Kind::Prompt, message.place(Field::Name))
         }
         Some(Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) => {
             let uri = required(message, Field::Uri, "uri")?;
@@ -87,24 +101,19 @@ fn of_route(
     let member = published.members.get(route.server).ok_or_else(missing)?;
     let target = Target {
         kind: Kind::Resource,
-        server: Arc::clone(&route.server_name),
+        server: route.server_name,
         exposed: uri.into(),
-        native: Arc::clone(&route.native),
+        native: route.native,
         declared_price: None,
     };
     let skill = route.skill.map(|document| Target { native: document, ..target.clone() });
-    let native = place.filter(|_| *route.native != *uri).map(|place| (place, route.native));
-    Ok(Routed { member: Arc::clone(member), target: Some(target), skill, native, parameters: Vec::new() })
+    Ok(Routed { skill, ..Routed::new(member, target, place) })
 }
 
-fn named(published: &Published, message: &Message, item: &Item, kind: Kind) -> Result<Routed, ErrorReply> {
+fn named(published: &Published, item: &Item, kind: Kind, place: Option<Span>) -> Result<Routed, ErrorReply> {
     let member = published.members.get(item.server()).ok_or_else(|| {
         ErrorReply::new(Code::InternalError, "the catalogue names a server that is not there")
     })?;
-    let native = message
-        .place(Field::Name)
-        .filter(|_| **item.native() != *item.exposed())
-        .map(|place| (place, Arc::clone(item.native())));
     let target = Target {
         kind,
         server: Arc::clone(item.server_name()),
@@ -112,13 +121,7 @@ fn named(published: &Published, message: &Message, item: &Item, kind: Kind) -> R
         native: Arc::clone(item.native()),
         declared_price: member.declared_price(item.entry()),
     };
-    Ok(Routed {
-        member: Arc::clone(member),
-        target: Some(target),
-        skill: None,
-        native,
-        parameters: Vec::new(),
-    })
+    Ok(Routed::new(member, target, place))
 }
 
 /// A completion is for a prompt or for a template, both named in `ref`.
@@ -132,33 +135,11 @@ fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorR
         Some("ref/prompt") => {
             let name = reference.text("name").ok_or_else(|| invalid("'params.ref.name' is missing"))?;
             let item = published.catalog.prompt(&name).ok_or_else(|| refuse::unknown(Kind::Prompt, &name))?;
-            let mut routed = named(published, message, item, Kind::Prompt)?;
-            routed.native = within("name")
-                .filter(|_| **item.native() != *item.exposed())
-                .map(|place| (place, Arc::clone(item.native())));
-            Ok(routed)
+            named(published, item, Kind::Prompt, within("name"))
         }
         Some("ref/resource") => {
             let uri = reference.text("uri").ok_or_else(|| invalid("'params.ref.uri' is missing"))?;
-            let route =
-                published.catalog.template(&uri).ok_or_else(|| refuse::unknown(Kind::Resource, &uri))?;
-            let member =
-                published.members.get(route.server).ok_or_else(|| refuse::unknown(Kind::Resource, &uri))?;
-            let target = Target {
-                kind: Kind::Resource,
-                server: Arc::clone(&route.server_name),
-                exposed: (&*uri).into(),
-                native: Arc::clone(&route.native),
-                declared_price: None,
-            };
-            let native = within("uri").filter(|_| *route.native != *uri).map(|place| (place, route.native));
-            Ok(Routed {
-                member: Arc::clone(member),
-                target: Some(target),
-                skill: None,
-                native,
-                parameters: Vec::new(),
-            })
+            of_route(published, published.catalog.template(&uri), within("uri"), &uri)
         }
         _ => Err(invalid("'params.ref.type' must be ref/prompt or ref/resource")),
     }

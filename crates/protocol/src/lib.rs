@@ -20,7 +20,6 @@ pub mod scan;
 pub mod span;
 pub mod splice;
 pub mod text;
-pub mod uri_template;
 pub mod version;
 
 pub use era::Era;
@@ -31,5 +30,4 @@ pub use object::Object;
 pub use scan::Malformed;
 pub use span::Span;
 pub use splice::Splice;
-pub use uri_template::UriTemplate;
 pub use version::Version;

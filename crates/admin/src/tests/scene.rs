@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolgate_client::{ServerSpec, Transport};
 use toolgate_gateway::catalog::{Kind, Listing, Memory, Naming};
-use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::gateway::background::fingerprint;
 use toolgate_gateway::recorder::{Draft, End, OnFailure, Recorder};
-use toolgate_gateway::results::Limits;
 use toolgate_gateway::{Desired, Gate, Gateway, Principal, Settings};
 use toolgate_governance::Policy;
 use toolgate_ledger::{Ledger, RedactionRules, Redactor, Status};
@@ -36,18 +34,8 @@ impl Scene {
         let mut listing = Listing::new("db".into(), None, false);
         listing.add_page(Kind::Tool, &Bytes::from(tools().to_string())).unwrap();
         Memory::under(folder.path()).store(&listing, &fingerprint(&desired)).unwrap();
-        let settings = Settings {
-            origins: Origins::default(),
-            max_body_bytes: 1 << 20,
-            max_sessions: 16,
-            max_concurrency: 16,
-            progress_after: Duration::from_secs(30),
-            start_patience: Duration::from_secs(1),
-            skills_of_tools: Default::default(),
-            state_dir: Some(folder.path().to_owned()),
-            results: Limits { max_bytes: 1 << 20, max_count: 16, keep_for: Duration::from_secs(60) },
-            key: [7; 32],
-        };
+        let settings =
+            Settings { state_dir: Some(folder.path().to_owned()), ..Settings::on_this_machine([7; 32]) };
         let (policy, problems) = Policy::compile(&serde_json::from_value(rules()).unwrap(), 1);
         assert!(problems.is_empty(), "{problems:?}");
         let gate = Gate::new(policy, Some(recorder(&folder)));
@@ -87,15 +75,7 @@ fn database() -> Desired {
         max_message_bytes: 1 << 20,
         processes: 1,
     };
-    Desired {
-        spec,
-        isolated: false,
-        max_output_bytes: None,
-        keeps_long_output: false,
-        tool_timeouts: Vec::new(),
-        trusts_prices: false,
-        files: None,
-    }
+    Desired::from(spec)
 }
 
 fn tools() -> Value {

@@ -79,7 +79,7 @@ fn allowed_tools(config: &Config) -> std::collections::BTreeMap<String, Vec<Stri
 
 fn approval(rule: &toolgate_config::ApprovalRule) -> ApprovalRule {
     ApprovalRule {
-        id: None,
+        id: rule.id.clone(),
         who: Who { callers: rule.callers.clone(), groups: rule.groups.clone() },
         what: What { servers: rule.servers.clone(), tools: rule.tools.clone(), ..What::default() },
         mode: mode(rule.mode),

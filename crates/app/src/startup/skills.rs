@@ -7,7 +7,7 @@ use std::time::Duration;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
-use toolgate_client::{InProcess, ServerSpec, Transport};
+use toolgate_client::{InProcess, ServerSpec};
 use toolgate_config::SkillsConfig;
 use toolgate_gateway::{Desired, Gateway};
 use toolgate_protocol::Era;
@@ -19,9 +19,6 @@ const QUIET: Duration = Duration::from_millis(100);
 const AT_LATEST: Duration = Duration::from_secs(1);
 /// How long anything may take; all is in memory.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many calls there may be at a time, and how many may wait.
-const CALLS: usize = 64;
-const WAITING: usize = 4096;
 /// The longest answer; a file is longer in JSON than it is on the disk.
 const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
@@ -46,27 +43,12 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Des
     let server = Arc::new(SkillsServer::new(library, time_to_live));
     let shelf = Shelf { server: Arc::clone(&server), folders, limits };
     gateway.tracker.spawn(shelf.keep(Arc::clone(gateway), config.clone()));
-    Some(Desired {
-        spec: ServerSpec {
-            name: config.name.as_str().into(),
-            transport: Transport::InProcess(InProcess::new(server)),
-            era: Some(Era::Modern),
-            on_demand: false,
-            idle_stop: None,
-            call_timeout: CALL_TIMEOUT,
-            connect_timeout: CALL_TIMEOUT,
-            max_concurrency: CALLS,
-            max_waiting: WAITING,
-            max_message_bytes: MAX_MESSAGE,
-            processes: 1,
-        },
-        isolated: false,
-        max_output_bytes: None,
-        keeps_long_output: false,
-        tool_timeouts: Vec::new(),
-        trusts_prices: false,
-        files: None,
-    })
+    Some(Desired::from(ServerSpec {
+        era: Some(Era::Modern),
+        call_timeout: CALL_TIMEOUT,
+        max_message_bytes: MAX_MESSAGE,
+        ..ServerSpec::in_process(&config.name, InProcess::new(server))
+    }))
 }
 
 /// The servers in this process that a gateway has: they are not in the configuration's list, and stay.

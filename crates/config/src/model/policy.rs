@@ -103,6 +103,9 @@ pub enum Action {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRule {
+    /// Name of the rule in refusals and explanations. Without it, its position.
+    #[serde(default)]
+    pub id: Option<String>,
     /// Callers it applies to.
     #[serde(default)]
     pub callers: Vec<String>,

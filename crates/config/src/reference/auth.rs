@@ -1,5 +1,6 @@
 //! Where `auth_ref` leads: a variable, a file only its owner can read, or the keyring of the desktop.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -57,16 +58,18 @@ fn keyring(entry: &str) -> Result<Secret, ReferenceError> {
         .args(["lookup", "service", service, "account", account])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(|_| failure("the program `secret-tool` is not installed; use env: or file: instead"))?;
-    let Some(mut output) = child.stdout.take() else { return Err(failure("no output")) };
+    let (Some(mut output), Some(mut complaints)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(failure("no output"));
+    };
     let (sender, receiver) = mpsc::channel();
-    // The reader ends with the child: either it answers, or it is killed below and its pipe closes.
+    // The reader ends with the child: either it answers, or it is killed below and its pipes close.
     let reader = thread::spawn(move || {
-        let mut text = String::new();
-        let read = std::io::Read::read_to_string(&mut output, &mut text);
-        let _ = sender.send(read.map(|_| text));
+        let (mut secret, mut complaint) = (String::new(), String::new());
+        let read = output.read_to_string(&mut secret).and_then(|_| complaints.read_to_string(&mut complaint));
+        let _ = sender.send(read.map(|_| (secret, complaint)));
     });
     let answer = receiver.recv_timeout(KEYRING_PATIENCE);
     if answer.is_err() {
@@ -76,9 +79,14 @@ fn keyring(entry: &str) -> Result<Secret, ReferenceError> {
     let _ = reader.join();
     match answer {
         Err(_) => Err(failure("it did not answer in time; is it locked?")),
-        Ok(Ok(text)) if status.is_ok_and(|status| status.success()) && !text.is_empty() => {
-            Ok(Secret::new(text.trim_end_matches('\n')))
+        Ok(Err(_)) => Err(failure("what it gave is no text")),
+        Ok(Ok((secret, _))) if status.is_ok_and(|status| status.success()) && !secret.is_empty() => {
+            Ok(Secret::new(secret.trim_end_matches('\n')))
         }
-        Ok(_) => Err(failure("there is no such entry")),
+        // Without an entry it says nothing; without a keyring it says why.
+        Ok(Ok((_, complaint))) => match complaint.trim() {
+            "" => Err(failure("there is no such entry, or the keyring is locked")),
+            complaint => Err(failure(complaint)),
+        },
     }
 }

@@ -25,15 +25,7 @@ fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
         max_message_bytes: 1 << 20,
         processes: 1,
     };
-    let desired = Desired {
-        spec,
-        isolated: true,
-        max_output_bytes: None,
-        keeps_long_output: false,
-        tool_timeouts: Vec::new(),
-        trusts_prices: false,
-        files: None,
-    };
+    let desired = Desired { isolated: true, ..Desired::from(spec) };
     fleet.apply(vec![desired], |_| None).remove(0)
 }
 

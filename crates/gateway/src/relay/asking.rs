@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use toolgate_client::{Question, Reply};
-use toolgate_protocol::{Code, Era, ErrorReply, Method, Object};
+use toolgate_protocol::{Code, Era, ErrorReply, Method};
 
 use crate::session::Session;
 
@@ -11,25 +11,6 @@ use crate::session::Session;
 pub(super) struct Open {
     pub(super) message: Bytes,
     pub(super) reply: BoxFuture<'static, ()>,
-}
-
-/// Whether a client with these capabilities can answer such a question.
-pub(super) fn can_answer(capabilities: &[u8], method: Method, params: &[u8]) -> bool {
-    let Ok(capabilities) = Object::parse(capabilities) else { return false };
-    match method {
-        Method::CreateMessage => capabilities.get("sampling").is_some(),
-        Method::RootsList => capabilities.get("roots").is_some(),
-        Method::Elicit => capabilities.get("elicitation").is_some_and(|how| elicits(how, params)),
-        _ => false,
-    }
-}
-
-/// An empty `elicitation` means forms, as it did before there were links.
-fn elicits(capability: &[u8], params: &[u8]) -> bool {
-    let by_link = Object::parse(params).is_ok_and(|params| params.text("mode").as_deref() == Some("url"));
-    let Ok(capability) = Object::parse(capability) else { return false };
-    let (form, url) = (capability.get("form").is_some(), capability.get("url").is_some());
-    if by_link { url } else { form || !url }
 }
 
 /// The capability that a question needs.

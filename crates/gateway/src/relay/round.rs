@@ -4,6 +4,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use toolgate_client::Reply;
+use toolgate_protocol::capability::Has;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Splice, text};
 
@@ -70,7 +71,7 @@ pub fn begin(session: &Session, message: &Message) -> Result<Begun, Refused> {
             return Err(Refused::Unreadable(format!("'{key}' is no question to a client")));
         }
         let params = request.get("params").unwrap_or(b"{}");
-        if !asking::can_answer(&caller.envelope.capabilities, method, params) {
+        if !Has::of(&caller.envelope.capabilities).answer_to(method, Some(params)) {
             return Err(Refused::Lacking(asking::capability(method).unwrap_or_default()));
         }
         let asked = session.questions.ask(method, params).ok_or(Refused::TooMany)?;

@@ -10,6 +10,7 @@ use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Event, Question};
 use toolgate_governance::{Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
+use toolgate_protocol::capability::Has;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
 
@@ -152,7 +153,7 @@ impl Inner {
     /// Puts a question to the client in the way of its era.
     pub(super) fn ask(&mut self, question: Question) {
         let caller = self.client.caller();
-        if !asking::can_answer(&caller.envelope.capabilities, question.method, &question.params) {
+        if !Has::of(&caller.envelope.capabilities).answer_to(question.method, Some(&question.params)) {
             self.lacking = self.lacking.or(asking::capability(question.method));
             return asking::refuse(question);
         }
