@@ -8,6 +8,7 @@ mod located;
 mod read;
 
 pub(crate) use read::document;
+pub use read::{parse_document, read_document};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@
 //! without its documentation.
 
 mod admin;
+mod bindings;
 mod callers;
 mod ledger;
 mod listen;
@@ -22,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use admin::AdminConfig;
+pub use bindings::{BindingsConfig, EgressConfig, OpenApiConfig, OperationNaming};
 pub use callers::{Anonymous, CallersConfig, JwtIssuer, KnownCaller};
 pub use ledger::{Fsync, LedgerConfig, OnLedgerFailure, Redaction, Retention};
 pub use listen::{CorsConfig, ListenConfig, ListenTransport, TlsConfig};
@@ -51,6 +53,10 @@ pub struct Config {
     pub runtime: RuntimeConfig,
     /// SKILL.md documents served as resources.
     pub skills: SkillsConfig,
+    /// Tools that are HTTP requests, declared in skills and OpenAPI documents.
+    pub bindings: BindingsConfig,
+    /// Where requests of such tools may go.
+    pub egress: EgressConfig,
     /// Who may connect, and how callers are recognised.
     pub callers: CallersConfig,
     /// Who may see and call what.

@@ -2,6 +2,8 @@
 //!
 //! They run on the tree, like the check of its shape, so that every problem has its line.
 
+mod bindings;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -143,6 +145,7 @@ pub(crate) fn whole(tree: &Node, problems: &mut Vec<Problem>) {
         );
     }
     skills(tree, problems);
+    bindings::check(tree, problems);
     admin(tree, problems);
 }
 
