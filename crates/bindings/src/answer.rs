@@ -78,7 +78,11 @@ fn refusal(answer: Answer<'_>) -> String {
     if answer.status.is_redirection() {
         return format!("the server answers {status}: it sends us to another address, which is not followed");
     }
-    if words.is_empty() { format!("the server answers {status}") } else { format!("the server answers {status}: {words}") }
+    if words.is_empty() {
+        format!("the server answers {status}")
+    } else {
+        format!("the server answers {status}: {words}")
+    }
 }
 
 fn named(status: StatusCode) -> String {
@@ -92,7 +96,8 @@ fn excerpt(body: &[u8]) -> String {
     // No more is decoded than can be shown; a character has at most four bytes.
     let start = body.get(..body.len().min(4 * EXCERPT)).unwrap_or_default();
     let words = String::from_utf8_lossy(start);
-    let mut shown: String = words.trim().chars().filter(|c| !c.is_control() || *c == '\n').take(EXCERPT).collect();
+    let mut shown: String =
+        words.trim().chars().filter(|c| !c.is_control() || *c == '\n').take(EXCERPT).collect();
     if words.chars().count() > EXCERPT || start.len() < body.len() {
         shown.push('…');
     }
@@ -101,7 +106,8 @@ fn excerpt(body: &[u8]) -> String {
 
 fn json_of(kind: &str, body: &[u8]) -> Option<Value> {
     // Many servers do not say what they send.
-    let may_be = is_json(kind) || kind.is_empty() || kind == "text/plain" && matches!(body.first(), Some(b'{' | b'['));
+    let may_be =
+        is_json(kind) || kind.is_empty() || kind == "text/plain" && matches!(body.first(), Some(b'{' | b'['));
     if may_be { serde_json::from_slice(body).ok() } else { None }
 }
 

@@ -115,8 +115,7 @@ impl Shape {
             Value::String(text) => Shape::Filled(Template::parse(text)?),
             Value::Array(items) => Shape::Items(items.iter().map(Shape::parse).collect::<Result<_, _>>()?),
             Value::Object(members) => {
-                let members =
-                    members.iter().map(|(name, value)| Ok((name.clone(), Shape::parse(value)?)));
+                let members = members.iter().map(|(name, value)| Ok((name.clone(), Shape::parse(value)?)));
                 Shape::Members(members.collect::<Result<_, BadTemplate>>()?)
             }
             other => Shape::Fixed(other.clone()),

@@ -87,7 +87,9 @@ impl Courier {
             let next = fetched.location.as_deref().and_then(|location| url.join(location).ok());
             match next {
                 // Only what changes nothing is asked a second time elsewhere.
-                Some(next) if left > 0 && fetched.status.is_redirection() && request.method == Method::GET => {
+                Some(next)
+                    if left > 0 && fetched.status.is_redirection() && request.method == Method::GET =>
+                {
                     if next.origin() != url.origin() {
                         // What is meant for one host is not told to another.
                         headers.retain(|name, _| matches!(name.as_str(), "accept" | "user-agent"));

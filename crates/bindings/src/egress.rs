@@ -85,7 +85,8 @@ impl Egress {
         };
         let host = url.host_str().ok_or(Denied::NoHttp)?.trim_end_matches('.');
         let port = url.port().unwrap_or(usual_port);
-        let fits = |patterns: &[HostPattern]| patterns.iter().any(|pattern| pattern.fits(host, port, usual_port));
+        let fits =
+            |patterns: &[HostPattern]| patterns.iter().any(|pattern| pattern.fits(host, port, usual_port));
         if fits(&self.private) {
             Ok(Reach::Anywhere)
         } else if fits(&self.allow) {

@@ -91,7 +91,11 @@ pub enum Why {
 }
 
 /// The tools that a skill declares, and those that cannot be offered. `skill` is its URI.
-pub fn tools(frontmatter: &Map<String, Value>, skill: &str, variables: &Variables<'_>) -> (Vec<Tool>, Vec<BadTool>) {
+pub fn tools(
+    frontmatter: &Map<String, Value>,
+    skill: &str,
+    variables: &Variables<'_>,
+) -> (Vec<Tool>, Vec<BadTool>) {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     let declared = match frontmatter.get("tools") {
         None | Some(Value::Null) => return (good, bad),
@@ -104,7 +108,10 @@ pub fn tools(frontmatter: &Map<String, Value>, skill: &str, variables: &Variable
         if entry.is_string() {
             continue;
         }
-        let name = entry.get("name").and_then(Value::as_str).map_or_else(|| format!("no. {}", place + 1), str::to_owned);
+        let name = entry
+            .get("name")
+            .and_then(Value::as_str)
+            .map_or_else(|| format!("no. {}", place + 1), str::to_owned);
         let tool = if place < MOST_TOOLS { tool(entry, skill, variables) } else { Err(Why::TooMany) };
         match tool {
             Ok(tool) => good.push(tool),
@@ -121,11 +128,14 @@ fn tool(entry: &Value, skill: &str, variables: &Variables<'_>) -> Result<Tool, W
     let entry = entry.as_object().ok_or(Why::NoMapping)?;
     only_known(entry, &KEYS)?;
     let name = text(entry, "name")?.filter(|name| is_tool_name(name));
-    let name = name.ok_or_else(|| wrong("name", format!("1 to {MAX_NAME} letters, digits, '_', '-' and '.'")))?;
-    let description = text(entry, "description")?.filter(|text| (1..=MAX_DESCRIPTION).contains(&text.chars().count()));
+    let name =
+        name.ok_or_else(|| wrong("name", format!("1 to {MAX_NAME} letters, digits, '_', '-' and '.'")))?;
     let description =
-        description.ok_or_else(|| wrong("description", format!("a text of 1 to {MAX_DESCRIPTION} characters")))?;
-    let input_schema = entry.get("input").cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+        text(entry, "description")?.filter(|text| (1..=MAX_DESCRIPTION).contains(&text.chars().count()));
+    let description = description
+        .ok_or_else(|| wrong("description", format!("a text of 1 to {MAX_DESCRIPTION} characters")))?;
+    let input_schema =
+        entry.get("input").cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
     if input_schema.get("type") != Some(&json!("object")) {
         return Err(wrong("input", "a JSON Schema with 'type: object'"));
     }

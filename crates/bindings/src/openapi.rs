@@ -142,9 +142,9 @@ pub fn tools(document: &Value, settings: &Settings) -> Result<Built, BadDocument
             }
             let name = settings.naming.name(found.id(), word, path);
             let added = if built.tools.len() < settings.max_tools {
-                found.tool(&name, settings).and_then(|tool| {
-                    if built.tools.add(tool) { Ok(()) } else { Err(LeftOut::SameName) }
-                })
+                found
+                    .tool(&name, settings)
+                    .and_then(|tool| if built.tools.add(tool) { Ok(()) } else { Err(LeftOut::SameName) })
             } else {
                 Err(LeftOut::TooMany)
             };
@@ -184,7 +184,8 @@ impl<'a> Operation<'a> {
     fn tool(&self, name: &str, settings: &Settings) -> Result<Tool, LeftOut> {
         let mut input = parameters::read(&self.document, self.item, self.operation)?;
         let url = format!("{}{}", self.server(settings)?, input.renamed_path(self.path)?);
-        let mut binding = Binding::new(self.method.clone(), UrlTemplate::parse(&url).map_err(LeftOut::Server)?);
+        let mut binding =
+            Binding::new(self.method.clone(), UrlTemplate::parse(&url).map_err(LeftOut::Server)?);
         binding.body = body::read(&self.document, self.operation, &mut input)?;
         input.bind(&mut binding);
         security::apply(&self.document, self.operation, &settings.credentials, &mut binding)?;
@@ -227,7 +228,11 @@ impl<'a> Operation<'a> {
         let written = match &settings.base_url {
             Some(base) => base.clone(),
             None => {
-                let stated = [self.operation.get("servers"), self.item.get("servers"), self.document.root().get("servers")];
+                let stated = [
+                    self.operation.get("servers"),
+                    self.item.get("servers"),
+                    self.document.root().get("servers"),
+                ];
                 let first = stated.into_iter().flatten().find_map(|servers| servers.get(0));
                 first.map(with_variables).unwrap_or_default()
             }

@@ -53,7 +53,9 @@ impl Binding {
     pub fn request(&self, arguments: &Arguments) -> Result<Request, BadArguments> {
         let mut given = self.defaults.clone();
         // A `null` says of an optional argument what leaving it out does.
-        given.extend(arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())));
+        given.extend(
+            arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())),
+        );
         let mut query = Vec::new();
         for (name, value) in self.url.query() {
             query.extend(value.value(&given).map(|value| (name.clone(), written(&value))));
@@ -92,7 +94,9 @@ impl Binding {
         if !cookies.is_empty() {
             headers.insert("cookie".to_owned(), cookies.join("; "));
         }
-        headers.extend(self.fixed_headers.iter().map(|(name, value)| (name.to_string(), value.expose().to_owned())));
+        headers.extend(
+            self.fixed_headers.iter().map(|(name, value)| (name.to_string(), value.expose().to_owned())),
+        );
         Ok(headers)
     }
 

@@ -5,8 +5,6 @@
 
 mod answer;
 mod subscriptions;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -100,7 +98,9 @@ impl BindingsServer {
     fn hear(self: &Arc<Self>, bytes: Bytes, subscriptions: &mut Subscriptions) -> Spoken {
         let Ok(message) = Message::parse(bytes) else { return Spoken::Nothing };
         match (message.kind(), message.method(), message.id()) {
-            (Kind::Request, Some(Method::Listen), Some(id)) => Spoken::Answer(subscriptions.begin(id, &message)),
+            (Kind::Request, Some(Method::Listen), Some(id)) => {
+                Spoken::Answer(subscriptions.begin(id, &message))
+            }
             (Kind::Request, method, Some(id)) => self.answer(&message, method.unwrap_or(Method::Unknown), id),
             (Kind::Notification, Some(Method::Cancelled), _) => answer::cancelled(&message, subscriptions),
             _ => Spoken::Nothing,

@@ -10,8 +10,7 @@ use url::Url;
 use crate::template::{Arguments, BadTemplate, Part, Template, written};
 
 /// All but what RFC 3986 calls unreserved.
-pub(crate) const RESERVED: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(crate) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The same for a path inside of a path.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 

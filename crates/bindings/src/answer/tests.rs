@@ -16,7 +16,13 @@ fn answers_become_text_and_structure() {
         assert_eq!(result.get("structuredContent").cloned().unwrap_or_default(), structure, "{body}");
         assert!(result.get("isError").is_none(), "{body}");
     };
-    check("application/json; charset=utf-8", r#"{"rates":{"EUR":1.5}}"#, "/rates", r#"{"EUR":1.5}"#, json!({"EUR": 1.5}));
+    check(
+        "application/json; charset=utf-8",
+        r#"{"rates":{"EUR":1.5}}"#,
+        "/rates",
+        r#"{"EUR":1.5}"#,
+        json!({"EUR": 1.5}),
+    );
     check("application/problem+json", r#"{"a":"x"}"#, "/a", "x", Value::Null);
     check("", r#"[{"n":1}]"#, "/0/n", "1", Value::Null);
     check("text/plain", r#"{"a":1}"#, "", r#"{"a":1}"#, json!({"a": 1}));
@@ -33,13 +39,20 @@ fn failures_say_what_came() {
         let said = result["content"][0]["text"].as_str().unwrap();
         assert!(said.contains(words), "{said}");
     };
-    check(404, "application/json", r#"{"error":"no such day"}"#, "", r#"404 Not Found: {"error":"no such day"}"#);
+    check(
+        404,
+        "application/json",
+        r#"{"error":"no such day"}"#,
+        "",
+        r#"404 Not Found: {"error":"no such day"}"#,
+    );
     check(500, "", "", "", "500 Internal Server Error");
     check(302, "", "", "", "not followed");
     check(200, "application/json", "{}", "/rates", "nothing at '/rates'");
     check(200, "application/json", "<html>", "", "not JSON");
     check(200, "text/html", "<html>", "/a", "not JSON");
-    let binary = Answer { status: StatusCode::OK, content_type: Some("application/zip"), body: b"PK\xff\xfe" };
+    let binary =
+        Answer { status: StatusCode::OK, content_type: Some("application/zip"), body: b"PK\xff\xfe" };
     assert_eq!(result(binary, "")["isError"], true);
     let long = answered(400, "text/plain", &"ä".repeat(5000), "");
     let said = long["content"][0]["text"].as_str().unwrap().chars().count();
@@ -49,7 +62,10 @@ fn failures_say_what_came() {
 #[test]
 fn pictures_stay_pictures() {
     let picture = Answer { status: StatusCode::OK, content_type: Some("Image/PNG"), body: b"\x89PNG" };
-    assert_eq!(result(picture, "")["content"][0], json!({"type": "image", "data": "iVBORw==", "mimeType": "image/png"}));
+    assert_eq!(
+        result(picture, "")["content"][0],
+        json!({"type": "image", "data": "iVBORw==", "mimeType": "image/png"})
+    );
 }
 
 proptest! {

@@ -67,9 +67,9 @@ impl HostPattern {
             && match &self.name {
                 Name::Any => true,
                 Name::Exactly(name) => host == name,
-                Name::Below(domain) => {
-                    host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
-                }
+                Name::Below(domain) => host
+                    .strip_suffix(domain.as_str())
+                    .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
             }
     }
 }

@@ -11,23 +11,75 @@ fn only_public_addresses_are_public() {
     let check = |text: &str, expected: bool| {
         assert_eq!(address::is_public(text.parse().unwrap()), expected, "{text}");
     };
-    for public in ["1.1.1.1", "8.8.8.8", "93.184.216.34", "172.15.255.255", "172.32.0.0", "100.63.255.255",
-        "100.128.0.0", "192.169.0.1", "223.255.255.255", "169.253.1.1", "168.63.129.17",
-        "2606:4700::1111", "2a00:1450:4001::1", "2001:200::1", "::ffff:8.8.8.8", "64:ff9b::808:808"] {
+    for public in [
+        "1.1.1.1",
+        "8.8.8.8",
+        "93.184.216.34",
+        "172.15.255.255",
+        "172.32.0.0",
+        "100.63.255.255",
+        "100.128.0.0",
+        "192.169.0.1",
+        "223.255.255.255",
+        "169.253.1.1",
+        "168.63.129.17",
+        "2606:4700::1111",
+        "2a00:1450:4001::1",
+        "2001:200::1",
+        "::ffff:8.8.8.8",
+        "64:ff9b::808:808",
+    ] {
         check(public, true);
     }
     for private in [
         // Version 4: this network, private, carrier, loopback, link-local and metadata, documentation, tests.
-        "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.100.100.200", "127.0.0.1",
-        "127.255.255.255", "169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255", "192.0.0.192",
-        "192.0.2.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "168.63.129.16",
+        "0.0.0.0",
+        "0.1.2.3",
+        "10.0.0.1",
+        "10.255.255.255",
+        "100.64.0.1",
+        "100.100.100.200",
+        "127.0.0.1",
+        "127.255.255.255",
+        "169.254.169.254",
+        "169.254.170.2",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.0.0.192",
+        "192.0.2.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "198.19.255.255",
+        "198.51.100.1",
+        "203.0.113.1",
+        "168.63.129.16",
         // Multicast, reserved, broadcast.
-        "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+        "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.1",
+        "255.255.255.255",
         // Version 6: nothing, loopback, link-local, private, metadata, multicast, documentation, old site-local.
-        "::", "::1", "fe80::1", "fc00::1", "fd12::1", "fd00:ec2::254", "ff02::1", "2001:db8::1", "3fff::1", "fec0::1",
+        "::",
+        "::1",
+        "fe80::1",
+        "fc00::1",
+        "fd12::1",
+        "fd00:ec2::254",
+        "ff02::1",
+        "2001:db8::1",
+        "3fff::1",
+        "fec0::1",
         // One address inside of another.
-        "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1",
-        "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::1", "2001:0:7f00:1::1", "100::1",
+        "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254",
+        "::ffff:10.0.0.1",
+        "::127.0.0.1",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::1",
+        "2002:7f00:1::1",
+        "2001:0:7f00:1::1",
+        "100::1",
     ] {
         check(private, false);
     }
@@ -36,7 +88,13 @@ fn only_public_addresses_are_public() {
 #[test]
 fn hosts_are_allowed_by_name_and_port() {
     let egress = Egress {
-        allow: patterns(&["api.example.com", "*.shop.example:8443", "any.example:*", "Bücher.example", "8.8.8.8"]),
+        allow: patterns(&[
+            "api.example.com",
+            "*.shop.example:8443",
+            "any.example:*",
+            "Bücher.example",
+            "8.8.8.8",
+        ]),
         private: patterns(&["localhost:3000", "[::1]:3000", "10.0.0.7", "127.0.0.1:*"]),
         ..Egress::default()
     };
@@ -72,7 +130,9 @@ fn hosts_are_allowed_by_name_and_port() {
 
 #[test]
 fn what_names_no_host_is_refused() {
-    for text in ["", "*.", "a*b", "*.*", "a b", "host:", "host:99999", "host:x", "https://host", "host/path", ":80"] {
+    for text in
+        ["", "*.", "a*b", "*.*", "a b", "host:", "host:99999", "host:x", "https://host", "host/path", ":80"]
+    {
         assert!(HostPattern::parse(text).is_err(), "{text}");
     }
 }
@@ -86,9 +146,24 @@ async fn judged(url: &str) -> Result<Vec<SocketAddr>, Denied> {
 #[tokio::test]
 async fn no_way_to_write_an_address_hides_it() {
     for host in [
-        "127.0.0.1", "127.1", "2130706433", "0x7f000001", "017700000001", "0", "localhost", "localhost.",
-        "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "①②⑦.⓪.⓪.①",
-        "2852039166", "169.254.169.254", "0xa9fea9fe", "[fd00:ec2::254]",
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "017700000001",
+        "0",
+        "localhost",
+        "localhost.",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[64:ff9b::7f00:1]",
+        "①②⑦.⓪.⓪.①",
+        "2852039166",
+        "169.254.169.254",
+        "0xa9fea9fe",
+        "[fd00:ec2::254]",
     ] {
         let denied = judged(&format!("http://{host}/latest/meta-data")).await;
         assert!(matches!(denied, Err(Denied::Private(_) | Denied::Unknown { .. })), "{host}: {denied:?}");
@@ -98,8 +173,10 @@ async fn no_way_to_write_an_address_hides_it() {
 
 #[test]
 fn of_many_addresses_only_the_good_ones_are_used() {
-    let egress = Egress { allow: patterns(&["h.example"]), private: patterns(&["own.example"]), ..Egress::default() };
-    let found: Vec<SocketAddr> = ["10.0.0.1:443", "8.8.8.8:443", "[::1]:443"].map(|text| text.parse().unwrap()).to_vec();
+    let egress =
+        Egress { allow: patterns(&["h.example"]), private: patterns(&["own.example"]), ..Egress::default() };
+    let found: Vec<SocketAddr> =
+        ["10.0.0.1:443", "8.8.8.8:443", "[::1]:443"].map(|text| text.parse().unwrap()).to_vec();
     let url = |text: &str| Url::parse(text).unwrap();
     assert_eq!(egress.choose(&url("https://h.example/"), found.clone()).unwrap(), [found[1]]);
     assert_eq!(egress.choose(&url("https://own.example/"), found.clone()).unwrap(), found);

@@ -13,7 +13,18 @@ use crate::template::{Template, written};
 use crate::url_template::UrlTemplate;
 
 const KEYS: [&str; 12] = [
-    "method", "url", "query", "headers", "auth_ref", "body", "form", "multipart", "text", "timeout", "retries", "result",
+    "method",
+    "url",
+    "query",
+    "headers",
+    "auth_ref",
+    "body",
+    "form",
+    "multipart",
+    "text",
+    "timeout",
+    "retries",
+    "result",
 ];
 
 /// Reads it, with the values of its secrets.
@@ -47,7 +58,8 @@ pub(super) fn read(http: &Map<String, Value>, variables: &Variables<'_>) -> Resu
     }
     binding.body = body(http)?;
     if let Some(written) = text(http, "timeout")? {
-        binding.timeout = timeout(written).ok_or_else(|| wrong("http.timeout", "a time up to 10m, such as 5s"))?;
+        binding.timeout =
+            timeout(written).ok_or_else(|| wrong("http.timeout", "a time up to 10m, such as 5s"))?;
     }
     if let Some(retries) = http.get("retries") {
         let retries = retries.as_u64().and_then(|retries| u32::try_from(retries).ok());
@@ -68,7 +80,9 @@ pub(super) fn read(http: &Map<String, Value>, variables: &Variables<'_>) -> Resu
 pub(crate) fn header(name: &str, value: String) -> Result<(HeaderName, Secret), Why> {
     let bad = || wrong("http.headers", format!("names and values of headers, which '{name}' is not"));
     let key = HeaderName::try_from(name).map_err(|_| bad())?;
-    if matches!(key, HOST | CONTENT_LENGTH | TRANSFER_ENCODING | CONNECTION) || HeaderValue::try_from(&value).is_err() {
+    if matches!(key, HOST | CONTENT_LENGTH | TRANSFER_ENCODING | CONNECTION)
+        || HeaderValue::try_from(&value).is_err()
+    {
         return Err(bad());
     }
     Ok((key, Secret::new(value)))

@@ -33,7 +33,10 @@ fn a_tool_says_what_it_is_and_does() {
     let definition = tool.definition();
     assert_eq!(definition["annotations"]["readOnlyHint"], true);
     assert_eq!(definition["annotations"]["idempotentHint"], true);
-    assert_eq!(definition["_meta"], json!({"io.toolgate/skill": "skill://c/n", "io.toolgate/price": "0.001"}));
+    assert_eq!(
+        definition["_meta"],
+        json!({"io.toolgate/skill": "skill://c/n", "io.toolgate/price": "0.001"})
+    );
     assert!(!definition.to_string().contains("s3cret") && !format!("{tool:?}").contains("s3cret"));
     let arguments = Map::from_iter([("n".to_owned(), json!(2))]);
     let request = tool.binding.request(&arguments).unwrap();

@@ -24,18 +24,23 @@ pub(super) fn read(
 ) -> Result<Option<Body>, LeftOut> {
     let Some(stated) = operation.get("requestBody") else { return Ok(None) };
     let stated = document.resolve(stated)?;
-    let Some(content) = stated.get("content").and_then(Value::as_object).filter(|content| !content.is_empty()) else {
+    let Some(content) =
+        stated.get("content").and_then(Value::as_object).filter(|content| !content.is_empty())
+    else {
         return Ok(None);
     };
-    let find = |wanted: &str| content.iter().find(|(kind, _)| essence(kind) == wanted).map(|(_, media)| media);
-    let like_json = || content.iter().find(|(kind, _)| essence(kind).ends_with("+json")).map(|(_, media)| media);
+    let find =
+        |wanted: &str| content.iter().find(|(kind, _)| essence(kind) == wanted).map(|(_, media)| media);
+    let like_json =
+        || content.iter().find(|(kind, _)| essence(kind).ends_with("+json")).map(|(_, media)| media);
     let found = TYPES.iter().find_map(|(kind, make)| Some((*make, find(kind)?)));
     let any = || find("*/*").or_else(like_json).map(|media| (TYPES[0].1, media));
     let Some((make, media)) = found.or_else(any) else {
         let kinds: Vec<&str> = content.keys().map(String::as_str).collect();
         return Err(LeftOut::BodyType(kinds.join(", ")));
     };
-    let described = media.get("schema").map_or_else(|| json!({}), |described| schema::whole(document, described));
+    let described =
+        media.get("schema").map_or_else(|| json!({}), |described| schema::whole(document, described));
     let required = stated.get("required") == Some(&json!(true));
     let key = input.add_body(described, required)?;
     Ok(Some(make(Shape::Filled(Template::of_argument(&key)))))

@@ -1,7 +1,9 @@
 //! The parameters of an operation as arguments of a tool.
 
 use http::HeaderName;
-use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, TRANSFER_ENCODING};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, TRANSFER_ENCODING,
+};
 use serde_json::{Map, Value, json};
 
 use super::references::Document;
@@ -88,8 +90,17 @@ fn placed(name: &str, place: &str, parameter: &Value) -> Result<Option<Place>, L
         ("query", Some("deepObject")) => Place::Query(Style::Deep),
         ("header", None | Some("simple")) => {
             let header = HeaderName::try_from(name).map_err(|_| LeftOut::Parameter(name.to_owned()))?;
-            let is_ours = [ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, TRANSFER_ENCODING]
-                .contains(&header);
+            let is_ours = [
+                ACCEPT,
+                AUTHORIZATION,
+                CONNECTION,
+                CONTENT_LENGTH,
+                CONTENT_TYPE,
+                COOKIE,
+                HOST,
+                TRANSFER_ENCODING,
+            ]
+            .contains(&header);
             if is_ours {
                 return Ok(None);
             }
@@ -112,7 +123,8 @@ impl Input {
 
     fn add(&mut self, name: &str, place: Place, schema: Value, required: bool) -> Result<String, LeftOut> {
         let is_taken = |key: &str| self.arguments.iter().any(|argument| argument.key == key);
-        let candidates = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}_{number}")));
+        let candidates =
+            std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}_{number}")));
         let key = candidates.into_iter().find(|key| !is_taken(key)).unwrap_or_default();
         // Braces would be taken for the marks of an argument.
         if name.is_empty() || name.contains(['{', '}']) || self.arguments.len() >= MOST_ARGUMENTS {

@@ -67,15 +67,24 @@ impl Writer<'_> {
     fn member(&mut self, key: &str, value: &Value, depth: usize) -> Value {
         match (key, value) {
             (_, Value::Object(named)) if OF_NAMES.contains(&key) => {
-                let schemas = named.iter().map(|(name, schema)| (name.clone(), self.schema(schema, depth + 1)));
+                let schemas =
+                    named.iter().map(|(name, schema)| (name.clone(), self.schema(schema, depth + 1)));
                 Value::Object(schemas.collect())
             }
             ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(items)) => {
                 items.iter().map(|item| self.schema(item, depth + 1)).collect()
             }
-            ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains" | "propertyNames", _) => {
-                self.schema(value, depth + 1)
-            }
+            (
+                "items"
+                | "additionalProperties"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contains"
+                | "propertyNames",
+                _,
+            ) => self.schema(value, depth + 1),
             // Plain data: values of an enumeration, defaults, limits.
             _ => value.clone(),
         }

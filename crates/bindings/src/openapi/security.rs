@@ -22,7 +22,8 @@ pub(super) fn apply(
     binding: &mut Binding,
 ) -> Result<(), LeftOut> {
     let stated = operation.get("security").or_else(|| document.root().get("security"));
-    let Some(alternatives) = stated.and_then(Value::as_array).filter(|alternatives| !alternatives.is_empty()) else {
+    let Some(alternatives) = stated.and_then(Value::as_array).filter(|alternatives| !alternatives.is_empty())
+    else {
         return Ok(());
     };
     let wanted: Vec<Vec<&str>> = alternatives
@@ -42,7 +43,8 @@ pub(super) fn apply(
     };
     for scheme in schemes {
         let unknown = || LeftOut::Reference(format!("#/components/securitySchemes/{scheme}"));
-        let described = document.root().pointer("/components/securitySchemes").and_then(|all| all.get(*scheme));
+        let described =
+            document.root().pointer("/components/securitySchemes").and_then(|all| all.get(*scheme));
         let described = document.resolve(described.ok_or_else(unknown)?)?;
         let secret = credentials.get(*scheme).ok_or_else(unknown)?;
         add(described, secret, binding).ok_or_else(|| LeftOut::Credential((*scheme).to_owned()))?;

@@ -29,7 +29,10 @@ fn absent_arguments_are_left_out_and_defaults_taken() {
     binding.query = vec![parameter("limit", Style::Repeated), parameter("page", Style::Repeated)];
     let url = |arguments: Value| binding.request(&object(arguments)).unwrap().url;
     assert_eq!(url(json!({})), "https://h/v1/latest?fixed=1&limit=10");
-    assert_eq!(url(json!({"id": 3, "page": 2, "maybe": "y"})), "https://h/v1/3?fixed=1&maybe=y&limit=10&page=2");
+    assert_eq!(
+        url(json!({"id": 3, "page": 2, "maybe": "y"})),
+        "https://h/v1/3?fixed=1&maybe=y&limit=10&page=2"
+    );
     assert_eq!(url(json!({"page": null, "limit": null})), "https://h/v1/latest?fixed=1&limit=10");
 }
 
@@ -51,7 +54,10 @@ fn lists_and_objects_are_written_as_the_interface_wants_them() {
 
 #[test]
 fn bodies_have_their_type_and_form() {
-    let shape = || Shape::parse(&json!({"sku": "{sku}", "count": "{n}", "note": "for {who}", "tags": ["{sku}", 1]})).unwrap();
+    let shape = || {
+        Shape::parse(&json!({"sku": "{sku}", "count": "{n}", "note": "for {who}", "tags": ["{sku}", 1]}))
+            .unwrap()
+    };
     let arguments = object(json!({"id": 1, "sku": "a\"b", "n": 2}));
     let check = |body: Body, kind: &str, expected: &str| {
         let mut binding = binding(Method::POST);

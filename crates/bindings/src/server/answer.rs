@@ -60,7 +60,9 @@ impl BindingsServer {
         let unknown = || ErrorReply::new(Code::InvalidParams, "unknown cursor; ask for the list without one");
         let start = match params.get("cursor") {
             None | Some(Value::Null) => 0,
-            Some(cursor) => cursor.as_str().and_then(|cursor| cursor.parse::<usize>().ok()).ok_or_else(unknown)?,
+            Some(cursor) => {
+                cursor.as_str().and_then(|cursor| cursor.parse::<usize>().ok()).ok_or_else(unknown)?
+            }
         };
         let tools = self.tools();
         let page: Vec<Value> = tools.iter().skip(start).take(PAGE).map(|tool| tool.definition()).collect();
@@ -101,7 +103,10 @@ async fn call(courier: &Courier, tool: &Tool, arguments: &Map<String, Value>) ->
     match courier.send(&request, binding.timeout, binding.retries).await {
         Ok(fetched) => {
             let content_type = fetched.content_type.as_deref();
-            answer::result(Answer { status: fetched.status, content_type, body: &fetched.body }, &binding.result)
+            answer::result(
+                Answer { status: fetched.status, content_type, body: &fetched.body },
+                &binding.result,
+            )
         }
         Err(error) => answer::failure(&error.to_string()),
     }

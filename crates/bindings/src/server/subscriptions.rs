@@ -18,7 +18,8 @@ pub(super) struct Subscriptions {
 impl Subscriptions {
     /// Begins a subscription; gives its acknowledgement. The answer to the request comes when it ends.
     pub(super) fn begin(&mut self, id: &[u8], message: &Message) -> Bytes {
-        let params: Value = message.body().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        let params: Value =
+            message.body().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         let wanted = params.pointer("/notifications/toolsListChanged") == Some(&json!(true));
         let honoured = wanted && self.open.len() < MAX_SUBSCRIPTIONS;
         if honoured {
@@ -41,5 +42,7 @@ impl Subscriptions {
 fn notice(name: &str, id: &[u8], mut params: Value) -> Bytes {
     let id: Value = serde_json::from_slice(id).unwrap_or(Value::Null);
     params["_meta"] = json!({"io.modelcontextprotocol/subscriptionId": id});
-    Bytes::from(json!({"jsonrpc": "2.0", "method": format!("notifications/{name}"), "params": params}).to_string())
+    Bytes::from(
+        json!({"jsonrpc": "2.0", "method": format!("notifications/{name}"), "params": params}).to_string(),
+    )
 }
