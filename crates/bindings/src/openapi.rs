@@ -234,7 +234,7 @@ impl<'a> Operation<'a> {
                     self.document.root().get("servers"),
                 ];
                 let first = stated.into_iter().flatten().find_map(|servers| servers.get(0));
-                first.map(with_variables).unwrap_or_default()
+                first.map_or_else(|| "/".to_owned(), with_variables)
             }
         };
         let absolute = match (&settings.document_url, written.contains("://")) {

@@ -68,5 +68,5 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 fn inside(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, high, low] = address.segments();
     let carries = matches!([a, b, c, d, e, f], [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0]);
-    carries.then(|| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
+    carries.then(|| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::references::Document;
 use super::{LeftOut, schema};
 use crate::binding::{Binding, Parameter, Style};
-use crate::template::{BadTemplate, Part, Template};
+use crate::template::{Part, Template};
 
 /// How many arguments a tool may have.
 const MOST_ARGUMENTS: usize = 128;
@@ -138,7 +138,7 @@ impl Input {
     /// A path of the document with the names of arguments in it.
     pub(super) fn renamed_path(&self, path: &str) -> Result<String, LeftOut> {
         let mut renamed = String::new();
-        for part in Template::parse(path).map_err(|error: BadTemplate| LeftOut::Path(error))?.parts() {
+        for part in Template::parse(path)?.parts() {
             match part {
                 Part::Text(text) => renamed.push_str(text),
                 Part::Argument { name, .. } => {
@@ -166,7 +166,7 @@ impl Input {
     }
 
     /// Puts all arguments to their places in a request.
-    pub(super) fn bind(self: &Input, binding: &mut Binding) {
+    pub(super) fn bind(&self, binding: &mut Binding) {
         for argument in &self.arguments {
             let (name, value) = (argument.name.clone(), Template::of_argument(&argument.key));
             match &argument.place {
