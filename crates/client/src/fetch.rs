@@ -64,7 +64,12 @@ pub async fn fetch_at(request: Fetch<'_>, addresses: &[SocketAddr]) -> Result<Fe
         };
         let (content_type, location) = (said(&CONTENT_TYPE), said(&LOCATION));
         let status = reply.head.status;
-        Ok::<_, HttpError>(Fetched { status, content_type, location, body: reply.whole(request.limit).await? })
+        Ok::<_, HttpError>(Fetched {
+            status,
+            content_type,
+            location,
+            body: reply.whole(request.limit).await?,
+        })
     };
     match timeout(request.patience, exchange).await {
         Ok(answer) => Ok(answer?),
