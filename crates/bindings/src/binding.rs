@@ -86,6 +86,9 @@ pub enum Body {
     Text(Shape),
 }
 
+/// Makes a body of one kind.
+pub(crate) type BodyKind = fn(Shape) -> Body;
+
 /// A JSON value with templates for texts.
 #[derive(Clone, Debug)]
 pub enum Shape {

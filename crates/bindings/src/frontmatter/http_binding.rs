@@ -8,7 +8,9 @@ use toolgate_config::reference::expand_variables;
 use toolgate_config::{Secret, duration};
 
 use super::{Variables, Why, only_known, text, wrong};
-use crate::binding::{Binding, Body, LONGEST_TIMEOUT, METHODS, MOST_RETRIES, Parameter, Shape, Style};
+use crate::binding::{
+    Binding, Body, BodyKind, LONGEST_TIMEOUT, METHODS, MOST_RETRIES, Parameter, Shape, Style,
+};
 use crate::template::{Template, written};
 use crate::url_template::UrlTemplate;
 
@@ -89,7 +91,7 @@ pub(crate) fn header(name: &str, value: String) -> Result<(HeaderName, Secret), 
 }
 
 fn body(http: &Map<String, Value>) -> Result<Option<Body>, Why> {
-    let kinds: [(&str, fn(Shape) -> Body); 4] =
+    let kinds: [(&str, BodyKind); 4] =
         [("body", Body::Json), ("form", Body::Form), ("multipart", Body::Multipart), ("text", Body::Text)];
     let mut stated = kinds.into_iter().filter_map(|(key, kind)| Some((kind, http.get(key)?)));
     let body = match stated.next() {

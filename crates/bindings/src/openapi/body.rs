@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::parameters::Input;
 use super::references::Document;
 use super::{LeftOut, schema};
-use crate::binding::{Body, Shape};
+use crate::binding::{Body, BodyKind, Shape};
 use crate::template::Template;
 
 /// The types of bodies that are supported, the best first.
-const TYPES: [(&str, fn(Shape) -> Body); 4] = [
+const TYPES: [(&str, BodyKind); 4] = [
     ("application/json", Body::Json),
     ("application/x-www-form-urlencoded", Body::Form),
     ("multipart/form-data", Body::Multipart),
