@@ -1,6 +1,7 @@
 //! From a configuration to a running gateway.
 
 pub(crate) mod admin;
+mod bindings;
 pub(crate) mod callers;
 pub(crate) mod desired;
 pub(crate) mod files;
@@ -11,6 +12,7 @@ pub(crate) mod python_files;
 pub(crate) mod rules;
 pub(crate) mod skills;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use toolgate_config::Config;
 use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::results::Limits;
 use toolgate_gateway::seal::SealError;
-use toolgate_gateway::{Gateway, Settings};
+use toolgate_gateway::{Desired, Gateway, Settings};
 
 /// How long the first clients wait for servers that are starting.
 const START_PATIENCE: Duration = Duration::from_secs(20);
@@ -84,8 +86,9 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     let gateway = Gateway::start(settings, gate)?;
     gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
     let mut servers = desired::servers(config);
-    servers.extend(skills::begin(&gateway, &config.skills));
-    gateway.apply(servers, desired::naming(config));
+    servers.extend(skills::begin(&gateway, config));
+    servers.extend(bindings::openapi(&gateway, config));
+    gateway.apply(distinct(servers), desired::naming(config));
     Ok(gateway)
 }
 
@@ -105,5 +108,19 @@ pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), Start
 pub(crate) fn apply_servers(gateway: &Arc<Gateway>, config: &Config) {
     let mut servers = desired::servers(config);
     servers.extend(skills::present(gateway));
-    gateway.apply(servers, desired::naming(config));
+    gateway.apply(distinct(servers), desired::naming(config));
+}
+
+/// Of servers with the same name the first counts: those of the operator's list come before those in this process.
+fn distinct(servers: Vec<Desired>) -> Vec<Desired> {
+    let mut names = BTreeSet::new();
+    let mut servers = servers;
+    servers.retain(|server| {
+        let is_new = names.insert(Arc::clone(&server.spec.name));
+        if !is_new {
+            tracing::error!(name = %server.spec.name, "two servers have this name; the second is left out");
+        }
+        is_new
+    });
+    servers
 }

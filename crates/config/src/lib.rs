@@ -26,7 +26,7 @@ pub mod write;
 
 pub use environment::{Overrides, ServerOverride};
 pub use format::Format;
-pub use load::{Imported, Loaded, LoadedFiles, Request, import, load};
+pub use load::{Imported, Loaded, LoadedFiles, Request, import, load, parse_document, read_document};
 pub use model::*;
 pub use node::{Entry, Node, Origin, Value};
 pub use problem::Problem;

@@ -9,6 +9,7 @@ mod read;
 mod section;
 
 pub(crate) use read::document;
+pub use read::{parse_document, read_document};
 pub(crate) use section::Section;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,8 @@
 //!
 //! They run on the tree, like the check of its shape, so that every problem has its line.
 
+mod bindings;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::Path;
@@ -198,6 +200,7 @@ pub(crate) fn whole(tree: &Node, problems: &mut Vec<Problem>) {
                 .help("write it like https://host/path"),
         );
     }
+    bindings::check(tree, problems);
     admin(tree, problems);
 }
 

@@ -8,10 +8,12 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 use toolgate_client::{InProcess, ServerSpec, Transport};
-use toolgate_config::SkillsConfig;
+use toolgate_config::{Config, SkillsConfig};
 use toolgate_gateway::{Desired, Gateway};
 use toolgate_protocol::Era;
 use toolgate_skills::{Library, Limits, Refused, SkillsServer, scan};
+
+use super::bindings::BoundSkills;
 
 /// Changes that follow each other within this time are one change.
 const QUIET: Duration = Duration::from_millis(100);
@@ -25,12 +27,13 @@ const WAITING: usize = 4096;
 /// The longest answer; a file is longer in JSON than it is on the disk.
 const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
-/// Begins to serve the skills of a configuration, if it has any: the server that the gateway shall have. It stays as it
-/// is until the gateway stops.
-pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Desired> {
+/// Begins to serve the skills of a configuration, if it has any, and the tools they declare: the servers that the gateway
+/// shall have. They stay as they are until the gateway stops.
+pub(crate) fn begin(gateway: &Arc<Gateway>, whole: &Config) -> Vec<Desired> {
+    let config = &whole.skills;
     let folders = config.folders();
     if folders.is_empty() {
-        return None;
+        return Vec::new();
     }
     let limits = Limits {
         skills: config.max_skills,
@@ -43,10 +46,11 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Des
     warn(library.refused(), &[]);
     // What is watched is told at once when it changes; what is not may be as old as the time between two looks.
     let time_to_live = if config.watch { Duration::ZERO } else { config.cache_ttl };
+    let (bound, bound_server) = BoundSkills::begin(whole, &library).unzip();
     let server = Arc::new(SkillsServer::new(library, time_to_live));
-    let shelf = Shelf { server: Arc::clone(&server), folders, limits };
+    let shelf = Shelf { server: Arc::clone(&server), bound, folders, limits };
     gateway.tracker.spawn(shelf.keep(Arc::clone(gateway), config.clone()));
-    Some(Desired {
+    let own = Desired {
         spec: ServerSpec {
             name: config.name.as_str().into(),
             transport: Transport::InProcess(InProcess::new(server)),
@@ -66,7 +70,8 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Des
         tool_timeouts: Vec::new(),
         trusts_prices: false,
         files: None,
-    })
+    };
+    std::iter::once(own).chain(bound_server).collect()
 }
 
 /// The servers in this process that a gateway has: they are not in the configuration's list, and stay.
@@ -79,6 +84,8 @@ pub(crate) fn present(gateway: &Gateway) -> Vec<Desired> {
 /// What is served, and where it comes from.
 struct Shelf {
     server: Arc<SkillsServer>,
+    /// The tools they declare, where these are served.
+    bound: Option<BoundSkills>,
     folders: Vec<PathBuf>,
     limits: Limits,
 }
@@ -101,7 +108,12 @@ impl Shelf {
             // Many files, perhaps: not on the threads that serve.
             let read = tokio::task::spawn_blocking(move || scan(&folders, &limits, Some(&known))).await;
             match read {
-                Ok(library) => put_out(&self.server, library, &before),
+                Ok(library) => {
+                    put_out(&self.server, library, &before);
+                    if let Some(bound) = &self.bound {
+                        bound.follow(&self.server.library());
+                    }
+                }
                 Err(error) => tracing::error!(%error, "the skills could not be read again"),
             }
         }
