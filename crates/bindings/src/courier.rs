@@ -1,10 +1,9 @@
 //! Sends requests, where the rules allow it, and repeats those that can be repeated.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use arc_swap::ArcSwap;
 use http::{Method, StatusCode};
 use tokio::time::{Instant, sleep, timeout_at};
 use toolgate_client::fetch::{Fetch, FetchError, Fetched, fetch_at};
@@ -17,10 +16,10 @@ use crate::request::Request;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
-/// Sends requests.
+/// Sends requests. Those who share one share its rules, which can change while requests are under way.
 #[derive(Clone, Debug)]
 pub struct Courier {
-    egress: Arc<Egress>,
+    egress: Arc<ArcSwap<Egress>>,
 }
 
 /// Why there is no answer.
@@ -43,12 +42,17 @@ pub enum Undelivered {
 impl Courier {
     /// One that obeys these rules.
     pub fn new(egress: Egress) -> Courier {
-        Courier { egress: Arc::new(egress) }
+        Courier { egress: Arc::new(ArcSwap::from_pointee(egress)) }
     }
 
     /// The rules.
-    pub fn egress(&self) -> &Egress {
-        &self.egress
+    pub fn egress(&self) -> Arc<Egress> {
+        self.egress.load_full()
+    }
+
+    /// Obeys these rules from the next request on.
+    pub fn obey(&self, egress: Egress) {
+        self.egress.store(Arc::new(egress));
     }
 
     /// Sends a request and gives the whole answer, whatever its status. It is sent again up to `retries` times where
@@ -81,9 +85,19 @@ impl Courier {
     async fn follow(&self, request: &Request, patience: Duration) -> Result<Fetched, Undelivered> {
         let mut url = Url::parse(&request.url)?;
         let mut headers = request.headers.clone();
-        let mut left = self.egress.redirects.min(MOST_REDIRECTS);
+        let egress = self.egress();
+        let mut left = egress.redirects.min(MOST_REDIRECTS);
         loop {
-            let fetched = self.once(&request.method, &url, &headers, &request.body, patience).await?;
+            let addresses = egress.addresses(&url).await?;
+            let fetch = Fetch {
+                method: &request.method,
+                url: url.as_str(),
+                headers: &headers,
+                body: &request.body,
+                patience,
+                limit: egress.max_answer_bytes,
+            };
+            let fetched = Box::pin(fetch_at(fetch, &addresses)).await?;
             let next = fetched.location.as_deref().and_then(|location| url.join(location).ok());
             match next {
                 // Only what changes nothing is asked a second time elsewhere.
@@ -100,20 +114,6 @@ impl Courier {
                 _ => return Ok(fetched),
             }
         }
-    }
-
-    async fn once(
-        &self,
-        method: &Method,
-        url: &Url,
-        headers: &BTreeMap<String, String>,
-        body: &Bytes,
-        patience: Duration,
-    ) -> Result<Fetched, Undelivered> {
-        let addresses = self.egress.addresses(url).await?;
-        let limit = self.egress.max_answer_bytes;
-        let fetch = Fetch { method, url: url.as_str(), headers, body, patience, limit };
-        Ok(Box::pin(fetch_at(fetch, &addresses)).await?)
     }
 }
 

@@ -18,6 +18,7 @@ mod tests;
 
 use serde_json::{Map, Value, json};
 use toolgate_config::reference::ReferenceError;
+use toolgate_governance::Micros;
 
 use crate::binding::defaults_of;
 use crate::template::BadTemplate;
@@ -39,7 +40,9 @@ pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tool '{name}' is not offered: {why}")]
 pub struct BadTool {
-    /// Its name, or its place in the list.
+    /// Its place in the list, counted from zero.
+    pub place: usize,
+    /// Its name, or its place in words.
     pub name: String,
     /// Why not.
     pub why: Why,
@@ -115,7 +118,7 @@ pub fn tools(
         let tool = if place < MOST_TOOLS { tool(entry, skill, variables) } else { Err(Why::TooMany) };
         match tool {
             Ok(tool) => good.push(tool),
-            Err(why) => bad.push(BadTool { name, why }),
+            Err(why) => bad.push(BadTool { place, name, why }),
         }
         if place >= MOST_TOOLS {
             break;
@@ -173,7 +176,8 @@ fn tool(entry: &Value, skill: &str, variables: &Variables<'_>) -> Result<Tool, W
 
 fn amount(price: &Value) -> Result<String, Why> {
     let written = crate::template::written(price);
-    let is_amount = written.parse::<f64>().is_ok_and(|amount| amount >= 0.0 && amount.is_finite());
+    // As the gate reads it: a price that it would not understand is no price.
+    let is_amount = written.parse().ok().and_then(Micros::from_units).is_some();
     is_amount.then_some(written).ok_or_else(|| wrong("price", "a number that is not negative"))
 }
 

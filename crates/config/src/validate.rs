@@ -140,6 +140,7 @@ fn python(record: &Node, complain: &mut dyn FnMut(&str, &str, &str)) {
 /// Handlers and skills become servers, so no two of all may have the same name.
 pub(crate) fn names(tree: &Node, problems: &mut Vec<Problem>) {
     skills(tree, problems);
+    bindings::names(tree, problems);
     for entry in tree.get("handlers").map(Node::entries).unwrap_or_default() {
         if let Some(server) = tree.get("servers").and_then(|servers| servers.get(&entry.key)) {
             let what = format!("a server has this name already, in {}", server.origin);

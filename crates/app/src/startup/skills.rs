@@ -7,13 +7,14 @@ use std::time::Duration;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
+use toolgate_bindings::Courier;
 use toolgate_client::{InProcess, ServerSpec, Transport};
-use toolgate_config::{Config, SkillsConfig};
+use toolgate_config::SkillsConfig;
 use toolgate_gateway::{Desired, Gateway};
 use toolgate_protocol::Era;
 use toolgate_skills::{Library, Limits, Refused, SkillsServer, scan};
 
-use super::bindings::BoundSkills;
+use super::bindings::ToolsOfSkills;
 
 /// Changes that follow each other within this time are one change.
 const QUIET: Duration = Duration::from_millis(100);
@@ -27,30 +28,28 @@ const WAITING: usize = 4096;
 /// The longest answer; a file is longer in JSON than it is on the disk.
 const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
-/// Begins to serve the skills of a configuration, if it has any, and the tools they declare: the servers that the gateway
-/// shall have. They stay as they are until the gateway stops.
-pub(crate) fn begin(gateway: &Arc<Gateway>, whole: &Config) -> Vec<Desired> {
-    let config = &whole.skills;
+/// Begins to serve the skills of a configuration, if it has any: the server that the gateway shall have, which stays as it
+/// is until the gateway stops, and the tools that they declare, whose requests the courier sends.
+pub(super) fn begin(
+    gateway: &Arc<Gateway>,
+    config: &SkillsConfig,
+    courier: &Courier,
+) -> Option<(Desired, Arc<ToolsOfSkills>)> {
     let folders = config.folders();
     if folders.is_empty() {
-        return Vec::new();
+        return None;
     }
-    let limits = Limits {
-        skills: config.max_skills,
-        file_bytes: config.max_file_bytes as u64,
-        total_bytes: config.max_total_bytes as u64,
-        ..Limits::default()
-    };
+    let limits = limits(config);
     let library = scan(&folders, &limits, None);
     tracing::info!(skills = library.skills().len(), files = library.files().len(), "skills were read");
     warn(library.refused(), &[]);
     // What is watched is told at once when it changes; what is not may be as old as the time between two looks.
     let time_to_live = if config.watch { Duration::ZERO } else { config.cache_ttl };
-    let (bound, bound_server) = BoundSkills::begin(whole, &library).unzip();
     let server = Arc::new(SkillsServer::new(library, time_to_live));
-    let shelf = Shelf { server: Arc::clone(&server), bound, folders, limits };
+    let tools = Arc::new(ToolsOfSkills::new(Arc::clone(&server), courier.clone()));
+    let shelf = Shelf { server: Arc::clone(&server), tools: Arc::clone(&tools), folders, limits };
     gateway.tracker.spawn(shelf.keep(Arc::clone(gateway), config.clone()));
-    let own = Desired {
+    let desired = Desired {
         spec: ServerSpec {
             name: config.name.as_str().into(),
             transport: Transport::InProcess(InProcess::new(server)),
@@ -71,21 +70,24 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, whole: &Config) -> Vec<Desired> {
         trusts_prices: false,
         files: None,
     };
-    std::iter::once(own).chain(bound_server).collect()
+    Some((desired, tools))
 }
 
-/// The servers in this process that a gateway has: they are not in the configuration's list, and stay.
-pub(crate) fn present(gateway: &Gateway) -> Vec<Desired> {
-    let members = gateway.fleet.members();
-    let own = members.iter().filter(|member| member.is_in_process());
-    own.map(|member| member.desired.clone()).collect()
+/// How much is read.
+pub(super) fn limits(config: &SkillsConfig) -> Limits {
+    Limits {
+        skills: config.max_skills,
+        file_bytes: config.max_file_bytes as u64,
+        total_bytes: config.max_total_bytes as u64,
+        ..Limits::default()
+    }
 }
 
 /// What is served, and where it comes from.
 struct Shelf {
     server: Arc<SkillsServer>,
-    /// The tools they declare, where these are served.
-    bound: Option<BoundSkills>,
+    /// The tools they declare.
+    tools: Arc<ToolsOfSkills>,
     folders: Vec<PathBuf>,
     limits: Limits,
 }
@@ -110,9 +112,7 @@ impl Shelf {
             match read {
                 Ok(library) => {
                     put_out(&self.server, library, &before);
-                    if let Some(bound) = &self.bound {
-                        bound.follow(&self.server.library());
-                    }
+                    self.tools.follow();
                 }
                 Err(error) => tracing::error!(%error, "the skills could not be read again"),
             }

@@ -1,5 +1,7 @@
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -99,7 +101,7 @@ async fn redirects_are_followed_as_far_as_allowed() {
 #[tokio::test]
 async fn answers_have_a_limit_in_length_and_time() {
     let long = script(vec![reply("200 OK", "")]).await;
-    let mut egress = courier(&["127.0.0.1:*"], 0).egress().clone();
+    let mut egress = Egress::clone(&courier(&["127.0.0.1:*"], 0).egress());
     egress.max_answer_bytes = 1;
     let sent = Courier::new(egress).send(&request(Method::GET, long.port), PATIENCE, 0).await;
     assert!(matches!(sent, Err(Undelivered::Failed(_))), "{sent:?}");

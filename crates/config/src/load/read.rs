@@ -44,15 +44,12 @@ pub(super) fn gather(paths: &[PathBuf], strict: bool) -> Gathered {
 
 /// Reads and parses one file, whatever its format.
 pub(crate) fn document(path: &Path) -> Result<Node, Box<Problem>> {
-    parsed(&text_of(path)?, path)
+    parse_tree(&text_of(path)?, path)
 }
 
 /// Parses a YAML, JSON or TOML document of any content, within the limits of configuration files. `path` is where it is from.
 pub fn parse_document(text: &str, path: &Path) -> Result<Json, Box<Problem>> {
-    if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(Box::new(Problem::in_file(path, format!("larger than {MAX_FILE_BYTES} bytes"))));
-    }
-    parsed(text, path).map(|document| document.to_json())
+    parse_tree(text, path).map(|document| document.to_json())
 }
 
 /// Reads and parses one document of any content from a file.
@@ -60,7 +57,11 @@ pub fn read_document(path: &Path) -> Result<Json, Box<Problem>> {
     document(path).map(|document| document.to_json())
 }
 
-fn parsed(text: &str, path: &Path) -> Result<Node, Box<Problem>> {
+/// Parses such a document into a tree whose values know their lines.
+pub fn parse_tree(text: &str, path: &Path) -> Result<Node, Box<Problem>> {
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(Box::new(Problem::in_file(path, format!("larger than {MAX_FILE_BYTES} bytes"))));
+    }
     let file: Arc<Path> = Arc::from(path);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let parsed = match extension {
