@@ -1,5 +1,8 @@
 //! Tools that need no code: frontmatter and OpenAPI documents before a web service.
 
+mod limits;
+mod live;
+
 use std::fs;
 use std::path::Path;
 
@@ -120,19 +123,6 @@ fn nothing_is_asked_that_the_operator_did_not_name() {
         assert!(answer.text().contains(words), "{egress}: {}", answer.text());
     }
     assert!(website.heard().is_empty());
-}
-
-#[test]
-fn a_changed_skill_changes_its_tools() {
-    let website = rates();
-    let (gateway, folder) = gateway(&website, &here(&website));
-    let client = Client::modern(&gateway);
-    assert!(tool_names(&client).contains(&"bindings__rate".to_owned()));
-    write_skill(folder.path(), &skill(website.port(), "x").replace("name: rate\n", "name: fresh_rate\n"));
-    eventually("the tool has its new name", || {
-        tool_names(&client).contains(&"bindings__fresh_rate".to_owned()).then_some(())
-    });
-    client.call("bindings__fresh_rate", &json!({"base": "EUR"})).result();
 }
 
 /// A document of a small shop.

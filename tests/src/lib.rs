@@ -15,7 +15,7 @@ pub mod upstream;
 mod waiting;
 pub mod website;
 
-pub use client::{Client, Era, Exchange};
+pub use client::{Client, Era, Exchange, Pending};
 pub use gateway::{Gateway, Setup, binary};
 pub use stdio_client::StdioClient;
 pub use upstream::Upstream;

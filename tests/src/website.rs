@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -27,19 +28,44 @@ pub struct Heard {
     pub body: String,
 }
 
-type Page = dyn Fn(&Heard) -> (u16, Value) + Send + Sync;
+type Handler = dyn Fn(&Heard, &mut TcpStream) + Send + Sync;
 
 impl Website {
     /// Begins to serve: `page` gives the status and the JSON for each request.
     pub fn open(page: impl Fn(&Heard) -> (u16, Value) + Send + Sync + 'static) -> Website {
+        Website::raw(move |heard, stream| {
+            let (status, value) = page(heard);
+            answer(stream, status, "", &value.to_string());
+        })
+    }
+
+    /// One that sends every request on to another address.
+    pub fn redirecting(location: String) -> Website {
+        Website::raw(move |_, stream| answer(stream, 302, &format!("location: {location}\r\n"), "{}"))
+    }
+
+    /// One that answers no request, and the number of those who have left without an answer.
+    pub fn silent() -> (Website, Arc<AtomicUsize>) {
+        let left = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&left);
+        let website = Website::raw(move |_, stream| {
+            // Nothing more is sent, so this ends with the connection.
+            if matches!(stream.read(&mut [0]), Ok(0)) {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        (website, left)
+    }
+
+    fn raw(handler: impl Fn(&Heard, &mut TcpStream) + Send + Sync + 'static) -> Website {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let (notes, page): (_, Arc<Page>) = (Arc::clone(&heard), Arc::new(page));
+        let (notes, handler): (_, Arc<Handler>) = (Arc::clone(&heard), Arc::new(handler));
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (notes, page) = (Arc::clone(&notes), Arc::clone(&page));
-                thread::spawn(move || answer(stream, &notes, &*page));
+                let (notes, handler) = (Arc::clone(&notes), Arc::clone(&handler));
+                thread::spawn(move || attend(stream, &notes, &*handler));
             }
         });
         Website { port, heard }
@@ -61,8 +87,8 @@ impl Website {
     }
 }
 
-/// Answers one request and closes.
-fn answer(stream: TcpStream, notes: &Mutex<Vec<Heard>>, page: &Page) {
+/// Reads one request, has it answered and closes.
+fn attend(stream: TcpStream, notes: &Mutex<Vec<Heard>>, handler: &Handler) {
     stream.set_read_timeout(Some(LONG)).unwrap();
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -84,12 +110,14 @@ fn answer(stream: TcpStream, notes: &Mutex<Vec<Heard>>, page: &Page) {
     let heard =
         Heard { line: line.trim().to_owned(), head, body: String::from_utf8_lossy(&body).into_owned() };
     notes.lock().unwrap().push(heard.clone());
-    let (status, value) = page(&heard);
-    let text = value.to_string();
+    handler(&heard, reader.get_mut());
+}
+
+fn answer(stream: &mut TcpStream, status: u16, headers: &str, text: &str) {
     let answer = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{text}",
         text.len()
     );
     // The other side may be gone: that is what some scenes are about.
-    let _ = reader.get_mut().write_all(answer.as_bytes());
+    let _ = stream.write_all(answer.as_bytes());
 }
