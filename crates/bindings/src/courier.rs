@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use toolgate_client::fetch::{Fetch, FetchError, Fetched, fetch_at};
 use url::Url;
 
+use crate::binding::LONGEST_TIMEOUT;
 use crate::egress::{Denied, Egress, MOST_REDIRECTS};
 use crate::request::Request;
 
@@ -66,7 +67,7 @@ impl Courier {
         let end = Instant::now() + patience;
         let mut pause = FIRST_PAUSE;
         for _ in 0..retries {
-            let sent = timeout_at(end, self.follow(request, patience)).await;
+            let sent = timeout_at(end, self.follow(request)).await;
             match sent.map_err(|_| Undelivered::TooSlow(patience))? {
                 Ok(fetched) if !is_passing(fetched.status) => return Ok(fetched),
                 Ok(_) | Err(Undelivered::Failed(_)) => {}
@@ -78,11 +79,11 @@ impl Courier {
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        timeout_at(end, self.follow(request, patience)).await.map_err(|_| Undelivered::TooSlow(patience))?
+        timeout_at(end, self.follow(request)).await.map_err(|_| Undelivered::TooSlow(patience))?
     }
 
     /// Sends a request once, and goes where the answer sends us as far as that is allowed.
-    async fn follow(&self, request: &Request, patience: Duration) -> Result<Fetched, Undelivered> {
+    async fn follow(&self, request: &Request) -> Result<Fetched, Undelivered> {
         let mut url = Url::parse(&request.url)?;
         let mut headers = request.headers.clone();
         let egress = self.egress();
@@ -94,7 +95,8 @@ impl Courier {
                 url: url.as_str(),
                 headers: &headers,
                 body: &request.body,
-                patience,
+                // The time of the whole call ends it before.
+                patience: LONGEST_TIMEOUT,
                 limit: egress.max_answer_bytes,
             };
             let fetched = Box::pin(fetch_at(fetch, &addresses)).await?;

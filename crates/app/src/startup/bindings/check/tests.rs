@@ -43,7 +43,7 @@ fn sections_that_cannot_work_are_refused_with_their_place() {
     };
     check(
         "egress:\n  allow: [a.example, https://b.example/]\n",
-        "toolgate.yaml:2:21: egress.allow[1]",
+        "toolgate.yaml:2:22: egress.allow[1]",
         "names no host (write HOST",
     );
     check("egress: {private: [\"host:x\"]}\n", "egress.private[0]", "names no host");
