@@ -217,3 +217,28 @@ fn the_seeds_spelling_works() {
     let scene = Scene::with(&[("mcp-server.yaml", seed)]);
     scene.run(&["mcp-server", "config", "validate", "--config", "mcp-server.yaml"]).code(0).stderr_eq(str![]);
 }
+
+#[test]
+fn tools_without_code_are_checked_with_their_documents() {
+    let skill = "---\nname: rates\ndescription: Rates\ntools:\n  - name: rate\n    description: Tell a rate\n    \
+                 http: {url: \"https://rates.example/{day}\"}\n---\n";
+    let config = "skills: {dir: skills}\negress:\n  allow: [rates.example, https://b.example/]\n\
+                  bindings:\n  openapi:\n    shop: {file: shop.yaml}\n";
+    let scene = Scene::with(&[
+        ("toolgate.yaml", config),
+        ("shop.yaml", "swagger: '2.0'\n"),
+        ("skills/finance/rates/SKILL.md", skill),
+    ]);
+    scene.check(
+        &["config", "validate"],
+        2,
+        str![[r#"
+error: [FOLDER]/toolgate.yaml:3:26: egress.allow[1]: `https://b.example/` names no host (write HOST, *.DOMAIN or HOST:PORT, where PORT may be *)
+error: [FOLDER]/toolgate.yaml:6:18: bindings.openapi.shop.file: [FOLDER]/shop.yaml: this is no OpenAPI document: 'openapi' must begin with 3.0 or 3.1
+error: [FOLDER]/skills/finance/rates/SKILL.md:5:5: tools[0]: the tool 'rate' is not offered: it uses the argument 'day', which 'input' does not describe under properties
+not valid: 3 problems
+
+"#]],
+        str![],
+    );
+}

@@ -1,6 +1,6 @@
 // The real servers, legacy and modern, over stdio, Streamable HTTP and HTTP+SSE, and what can be asked of them.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Program, scratchFolder } from '../launch.mjs';
@@ -38,6 +38,7 @@ export async function startServers(root) {
       { name: 'memory__search_nodes', arguments: { query: 'nothing' }, expect: 'entities' },
       { name: 'shop__list_articles', arguments: { category: 'kitchen' }, expect: 'MUG-01' },
       { name: 'shop__restock', arguments: { deliveries: { 'TEE-L': 3 } }, expect: 'TEE-L' },
+      { name: 'bindings__exchange_rate', arguments: { base: 'EUR', target: 'USD' }, expect: '1.0842' },
       { name: 'git__git_log', arguments: { repo_path: repository }, expect: COMMIT },
       { name: 'time__get_current_time', arguments: { timezone: 'UTC' }, expect: 'UTC' },
     ],
@@ -51,14 +52,23 @@ export async function startServers(root) {
       { name: 'everything__args-prompt', arguments: { city: 'Paris' }, expect: 'Paris' },
     ],
   };
-  return { servers, more: businessExample(folder), plan };
+  return { servers, more: await businessExample(folder), plan };
 }
 
-/** The example project, as its own configuration says. */
-function businessExample(folder) {
+/** The example project, as its own configuration says; but its web service has a free port. */
+async function businessExample(folder) {
+  const example = join(REPOSITORY, 'examples/business');
+  const service = new Program('python3', [join(example, 'rates.py'), '0']);
+  const [, port] = await service.line(/rates at .*:(\d+)/);
+  const skills = join(folder, 'skills');
+  cpSync(join(example, 'skills'), skills, { recursive: true });
+  const skill = join(skills, 'finance/exchange-rates/SKILL.md');
+  writeFileSync(skill, readFileSync(skill, 'utf8').replace('127.0.0.1:8790', `127.0.0.1:${port}`));
+  const local = join(folder, 'local.yaml');
+  writeFileSync(local, `skills: {dir: ${skills}}\negress: {private: ["127.0.0.1:${port}"]}\n`);
   const set = (key, value) => ['--set', `handlers.shop.${key}=${value}`];
   return [
-    ...['--config', join(REPOSITORY, 'examples/business/toolgate.yaml')],
+    ...['--config', join(example, 'toolgate.yaml'), '--config', local],
     ...set('python', join(REPOSITORY, 'python/.venv/bin/python')),
     ...set('env.SHOP_DATABASE', join(folder, 'shop.db')),
   ];

@@ -14,10 +14,12 @@ pub mod scripted;
 pub mod stdio_client;
 pub mod upstream;
 mod waiting;
+pub mod website;
 
-pub use client::{Client, Era, Exchange};
+pub use client::{Client, Era, Exchange, Pending};
 pub use gateway::{Gateway, Setup, binary};
 pub use keyring::Keyring;
 pub use stdio_client::StdioClient;
 pub use upstream::Upstream;
 pub use waiting::{LONG, eventually};
+pub use website::Website;

@@ -133,8 +133,8 @@ impl Connection {
             }
             (Purpose::Use, _) => {}
         }
-        let gateway = startup::start(&config, None).map_err(|error| Failure::failed(error.to_string()))?;
-        Ok(Connection::Own(gateway))
+        let running = startup::start(&config, None).map_err(|error| Failure::failed(error.to_string()))?;
+        Ok(Connection::Own(running.gateway))
     }
 
     /// The result of an MCP request.

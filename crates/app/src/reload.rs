@@ -11,9 +11,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use toolgate_config::diff::{self, Difference};
 use toolgate_config::{Config, Loaded};
-use toolgate_gateway::Gateway;
 
-use crate::startup::python_files;
+use crate::startup::{Running, python_files};
 use crate::{logs, startup};
 use watch::Watch;
 
@@ -60,26 +59,27 @@ impl Reloader {
 
 /// Begins to keep a gateway as its configuration wants it. The task ends with the gateway.
 pub(crate) fn begin(
-    gateway: &Arc<Gateway>,
+    running: Running,
     loaded: Loaded,
     load: impl Fn() -> Loaded + Send + Sync + 'static,
 ) -> Reloader {
     let (wishes, wished) = mpsc::channel(WAITING);
+    let tracker = running.gateway.tracker.clone();
     let keeper = Keeper {
-        gateway: Arc::clone(gateway),
+        running,
         load: Arc::new(load),
         watch: Watch::over(&loaded.files, "", loaded.config.runtime.auto_reload),
         python: watch_handlers(&loaded.config),
         started_with: loaded.config.clone(),
         current: loaded.config,
     };
-    gateway.tracker.spawn(keeper.run(wished));
+    tracker.spawn(keeper.run(wished));
     Reloader { wishes }
 }
 
 /// The one that owns the configuration in effect.
 struct Keeper {
-    gateway: Arc<Gateway>,
+    running: Running,
     load: Load,
     watch: Watch,
     /// The files of handlers.
@@ -94,7 +94,7 @@ impl Keeper {
         let mut hangup = signal(SignalKind::hangup())
             .inspect_err(|error| tracing::warn!(%error, "SIGHUP cannot be heard"))
             .ok();
-        let stopping = self.gateway.stopping.clone();
+        let stopping = self.running.gateway.stopping.clone();
         loop {
             let hung_up = async {
                 match &mut hangup {
@@ -129,13 +129,13 @@ impl Keeper {
         let outcome = self.load().await.and_then(|loaded| self.put_into_effect(loaded));
         match &outcome {
             Ok(difference) => {
-                self.gateway.reload_problem.store(None);
-                self.gateway.needs_restart.store(Arc::new(difference.needs_restart.clone()));
+                self.running.gateway.reload_problem.store(None);
+                self.running.gateway.needs_restart.store(Arc::new(difference.needs_restart.clone()));
                 tell(difference);
             }
             Err(error) => {
                 tracing::error!(problem = %error, "the configuration was not reloaded");
-                self.gateway.reload_problem.store(Some(Arc::new(error.to_string())));
+                self.running.gateway.reload_problem.store(Some(Arc::new(error.to_string())));
             }
         }
         outcome
@@ -166,7 +166,7 @@ impl Keeper {
         startup::files::report(&loaded);
         let difference = self.compared(&loaded)?;
         self.python = watch_handlers(&loaded.config);
-        startup::apply(&self.gateway, &loaded.config)
+        startup::apply(&mut self.running, &loaded.config)
             .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
         logs::set_level(loaded.config.log.level);
         self.current = loaded.config;
@@ -178,7 +178,7 @@ impl Keeper {
         tracing::info!("files of handlers have changed");
         // Before they are looked at, so that what is written meanwhile counts as the next change.
         self.python = watch_handlers(&self.current);
-        startup::apply_servers(&self.gateway, &self.current);
+        startup::apply_servers(&self.running, &self.current);
     }
 }
 

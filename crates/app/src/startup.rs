@@ -1,6 +1,7 @@
 //! From a configuration to a running gateway.
 
 pub(crate) mod admin;
+pub(crate) mod bindings;
 pub(crate) mod callers;
 pub(crate) mod desired;
 pub(crate) mod files;
@@ -11,18 +12,32 @@ pub(crate) mod python_files;
 pub(crate) mod rules;
 pub(crate) mod skills;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolgate_bindings::Courier;
 use toolgate_config::Config;
 use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::results::Limits;
 use toolgate_gateway::seal::SealError;
-use toolgate_gateway::{Gateway, Settings};
+use toolgate_gateway::{Desired, Gateway, Settings};
+
+use bindings::Bindings;
 
 /// How long the first clients wait for servers that are starting.
 const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// A gateway, and what in this process follows its configuration.
+#[derive(Debug)]
+pub(crate) struct Running {
+    /// The gateway.
+    pub(crate) gateway: Arc<Gateway>,
+    /// The server of skills, which stays as it was at the start.
+    skills: Option<Desired>,
+    bindings: Bindings,
+}
 
 /// Why there is no gateway.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +65,7 @@ pub(crate) enum StartError {
 }
 
 /// A gateway as the configuration wants it, which remembers in `state_dir`, or nothing without one.
-pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<Gateway>, StartError> {
+pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Running, StartError> {
     let key = match &state_dir {
         Some(folder) => key::kept(folder)?,
         None => toolgate_gateway::seal::Seal::new_key()?,
@@ -83,27 +98,47 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Arc<G
     };
     let gateway = Gateway::start(settings, gate)?;
     gateway.door.store(Arc::new(Box::new(callers::door(&gateway, config, authenticator))));
-    let mut servers = desired::servers(config);
-    servers.extend(skills::begin(&gateway, &config.skills));
-    gateway.apply(servers, desired::naming(config));
-    Ok(gateway)
+    let courier = Courier::new(bindings::egress(&config.egress));
+    let (skills, tools) = skills::begin(&gateway, &config.skills, &courier).unzip();
+    let mut bindings = Bindings::new(courier, tools);
+    bindings.apply(&gateway, config);
+    let running = Running { gateway, skills, bindings };
+    apply_servers(&running, config);
+    Ok(running)
 }
 
 /// Puts a new configuration into effect, as far as it can change while the gateway runs. Everything that can fail comes
 /// first, so that a failure changes nothing; the rules come before the servers, so that nothing new is seen without them.
-pub(crate) fn apply(gateway: &Arc<Gateway>, config: &Config) -> Result<(), StartError> {
+pub(crate) fn apply(running: &mut Running, config: &Config) -> Result<(), StartError> {
+    let gateway = &running.gateway;
     let authenticator = callers::authenticator(config, gateway.settings.state_dir.as_deref())?;
     let annex = admin::annex(gateway, config)?;
     gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
     gateway.annex.store(annex);
     gateway.gate.set_policy(gate::policy(config));
-    apply_servers(gateway, config);
+    running.bindings.apply(gateway, config);
+    apply_servers(running, config);
     Ok(())
 }
 
 /// Makes the servers those of a configuration, with their files as they are now.
-pub(crate) fn apply_servers(gateway: &Arc<Gateway>, config: &Config) {
+pub(crate) fn apply_servers(running: &Running, config: &Config) {
     let mut servers = desired::servers(config);
-    servers.extend(skills::present(gateway));
-    gateway.apply(servers, desired::naming(config));
+    servers.extend(running.skills.clone());
+    servers.extend(running.bindings.servers(config));
+    running.gateway.apply(distinct(servers), desired::naming(config));
+}
+
+/// Of servers with the same name the first counts: those of the operator's list come before those in this process.
+fn distinct(servers: Vec<Desired>) -> Vec<Desired> {
+    let mut names = BTreeSet::new();
+    let mut servers = servers;
+    servers.retain(|server| {
+        let is_new = names.insert(Arc::clone(&server.spec.name));
+        if !is_new {
+            tracing::error!(name = %server.spec.name, "two servers have this name; the second is left out");
+        }
+        is_new
+    });
+    servers
 }

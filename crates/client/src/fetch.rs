@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use http::{Method, StatusCode};
 use tokio::time::timeout;
 
@@ -27,6 +29,19 @@ pub struct Fetch<'a> {
     pub limit: usize,
 }
 
+/// An answer with what its head says of it.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// Its status.
+    pub status: StatusCode,
+    /// What its body is.
+    pub content_type: Option<String>,
+    /// Where it sends us.
+    pub location: Option<String>,
+    /// Its body.
+    pub body: Bytes,
+}
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -34,17 +49,31 @@ pub struct FetchError(String);
 
 /// Sends a request and reads the whole answer, whatever its status.
 pub async fn fetch(request: Fetch<'_>) -> Result<(StatusCode, Bytes), FetchError> {
-    let endpoint = Endpoint::new(request.url, request.headers, request.patience)?;
+    fetch_at(request, &[]).await.map(|fetched| (fetched.status, fetched.body))
+}
+
+/// The same at one of these addresses, whatever the name in the URL leads to. Without any, the name is looked up.
+pub async fn fetch_at(request: Fetch<'_>, addresses: &[SocketAddr]) -> Result<Fetched, FetchError> {
+    let endpoint = Endpoint::new(request.url, request.headers, request.patience)?.at(addresses);
     let exchange = async {
         let (method, headers) = (request.method.clone(), endpoint.headers());
         let reply =
             endpoint.send(&Request { method, headers: &headers, further: &[], body: request.body }).await?;
+        let said = |name: &HeaderName| {
+            reply.head.header(name).and_then(|value| value.to_str().ok().map(str::to_owned))
+        };
+        let (content_type, location) = (said(&CONTENT_TYPE), said(&LOCATION));
         let status = reply.head.status;
-        Ok::<_, HttpError>((status, reply.whole(request.limit).await?))
+        Ok::<_, HttpError>(Fetched {
+            status,
+            content_type,
+            location,
+            body: reply.whole(request.limit).await?,
+        })
     };
     match timeout(request.patience, exchange).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(FetchError(format!("there is no answer after {} s", request.patience.as_secs()))),
+        Err(_) => Err(FetchError(format!("there is no answer after {} s", request.patience.as_secs_f32()))),
     }
 }
 

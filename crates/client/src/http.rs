@@ -11,6 +11,7 @@ mod pool;
 mod tls;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
@@ -31,6 +32,8 @@ pub(crate) struct Endpoint {
     port: u16,
     target: Uri,
     headers: HeaderMap,
+    /// Where to connect; the host's name is looked up where there are none.
+    addresses: Vec<SocketAddr>,
     tls: Option<tls::Client>,
     pool: Pool,
     connect_timeout: Duration,
@@ -91,7 +94,14 @@ impl Endpoint {
         let target = target_of(&parsed).ok_or_else(no_host)?;
         let authority = parsed.port().map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
         let headers = headers_of(headers, &authority)?;
-        Ok(Endpoint { url: parsed, host, port, target, headers, tls, pool: Pool::default(), connect_timeout })
+        let (addresses, pool) = (Vec::new(), Pool::default());
+        Ok(Endpoint { url: parsed, host, port, target, headers, addresses, tls, pool, connect_timeout })
+    }
+
+    /// The same, connected to one of these addresses whatever the host's name leads to.
+    pub(crate) fn at(mut self, addresses: &[SocketAddr]) -> Endpoint {
+        self.addresses = addresses.to_vec();
+        self
     }
 
     /// The headers of every request, to add to. The length of the body is told without them.
@@ -153,8 +163,12 @@ impl Endpoint {
     }
 
     async fn open(&self) -> std::io::Result<Stream> {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let tcp = TcpStream::connect((host, self.port)).await?;
+        let tcp = if self.addresses.is_empty() {
+            let host = self.host.trim_start_matches('[').trim_end_matches(']');
+            TcpStream::connect((host, self.port)).await?
+        } else {
+            TcpStream::connect(&*self.addresses).await?
+        };
         tcp.set_nodelay(true)?;
         match &self.tls {
             None => Ok(Stream::Plain(tcp)),

@@ -9,7 +9,7 @@ use crate::model::{Config, ServerConfig};
 use crate::problem::join;
 
 /// Settings that a running gateway puts into effect, with all below them. Every other one is read at start only.
-const APPLIED_AT_ONCE: [&str; 9] = [
+const APPLIED_AT_ONCE: [&str; 11] = [
     "names",
     "log.level",
     "runtime.call_timeout",
@@ -17,6 +17,8 @@ const APPLIED_AT_ONCE: [&str; 9] = [
     "policy",
     "prices",
     "quotas",
+    "bindings",
+    "egress",
     "admin.token_file",
     "admin.token_env",
 ];

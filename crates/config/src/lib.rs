@@ -26,8 +26,10 @@ pub mod write;
 
 pub use environment::{Overrides, ServerOverride};
 pub use format::Format;
-pub use load::{Imported, Loaded, LoadedFiles, Request, import, load};
+pub use load::{
+    Imported, Loaded, LoadedFiles, Request, import, load, parse_document, parse_tree, read_document,
+};
 pub use model::*;
 pub use node::{Entry, Node, Origin, Value};
-pub use problem::Problem;
+pub use problem::{Problem, join as join_path};
 pub use secret::{MASK, Secret};

@@ -9,6 +9,7 @@ mod read;
 mod section;
 
 pub(crate) use read::document;
+pub use read::{parse_document, parse_tree, read_document};
 pub(crate) use section::Section;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +66,13 @@ pub struct Loaded {
     pub written: BTreeMap<String, String>,
     /// What was read, to be watched.
     pub files: LoadedFiles,
+}
+
+impl Loaded {
+    /// A problem with the value at this path, with the place where it was written.
+    pub fn problem_at(&self, path: &str, what: impl Into<String>) -> Problem {
+        Problem::at(self.origins.get(path).unwrap_or(&Origin::Default), path, what)
+    }
 }
 
 /// What a configuration was read from.

@@ -5,6 +5,7 @@
 //! without its documentation.
 
 mod admin;
+mod bindings;
 mod callers;
 mod handlers;
 mod ledger;
@@ -23,6 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use admin::AdminConfig;
+pub use bindings::{BindingsConfig, EgressConfig, OpenApiConfig, OperationNaming};
 pub use callers::{Anonymous, CallersConfig, JwtIssuer, KnownCaller};
 pub use handlers::{HandlersConfig, Sources};
 pub(crate) use handlers::{is_path, python_of};
@@ -57,6 +59,10 @@ pub struct Config {
     pub runtime: RuntimeConfig,
     /// SKILL.md documents served as resources.
     pub skills: SkillsConfig,
+    /// Tools that are HTTP requests, declared in skills and OpenAPI documents.
+    pub bindings: BindingsConfig,
+    /// Where requests of such tools may go.
+    pub egress: EgressConfig,
     /// Who may connect, and how callers are recognised.
     pub callers: CallersConfig,
     /// Who may see and call what.

@@ -36,7 +36,8 @@ impl Problem {
         Self { file, line, column, path: path.into(), what: what.into(), help: String::new(), source }
     }
 
-    pub(crate) fn in_file(file: &Path, what: impl Into<String>) -> Self {
+    /// Something that is wrong with a file as a whole.
+    pub fn in_file(file: &Path, what: impl Into<String>) -> Self {
         Self {
             file: Some(file.to_path_buf()),
             line: 0,
@@ -48,8 +49,9 @@ impl Problem {
         }
     }
 
+    /// The same with what would be right.
     #[must_use]
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
     }
@@ -90,7 +92,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `servers` and `github` to `servers.github`; a key with a dot or a space is put in quotes.
-pub(crate) fn join(path: &str, key: &str) -> String {
+pub fn join(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && !key.contains(['.', ' ', '[', '"']);
     let key = if plain { key.to_owned() } else { format!("{key:?}") };
     if path.is_empty() { key } else { format!("{path}.{key}") }

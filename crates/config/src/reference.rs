@@ -150,6 +150,19 @@ impl Resolver<'_> {
     }
 }
 
+/// Puts the values of variables in place of the references in a text that is not the operator's own: files are not read
+/// for it, and `environment` says which variables it may use.
+pub fn expand_variables(
+    text: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, ReferenceError> {
+    if let Some((_, body)) = text.split_once("${file:") {
+        let path = body.split('}').next().unwrap_or_default();
+        return Err(ReferenceError::Unknown { body: format!("file:{path}") });
+    }
+    Resolver { environment, files: Vec::new() }.expand(text, Path::new(""))
+}
+
 /// Writes text so that expanding it gives the text back.
 pub fn escape(text: &str) -> String {
     text.replace('$', "$$")

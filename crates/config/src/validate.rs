@@ -2,6 +2,8 @@
 //!
 //! They run on the tree, like the check of its shape, so that every problem has its line.
 
+mod bindings;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::Path;
@@ -138,6 +140,7 @@ fn python(record: &Node, complain: &mut dyn FnMut(&str, &str, &str)) {
 /// Handlers and skills become servers, so no two of all may have the same name.
 pub(crate) fn names(tree: &Node, problems: &mut Vec<Problem>) {
     skills(tree, problems);
+    bindings::names(tree, problems);
     for entry in tree.get("handlers").map(Node::entries).unwrap_or_default() {
         if let Some(server) = tree.get("servers").and_then(|servers| servers.get(&entry.key)) {
             let what = format!("a server has this name already, in {}", server.origin);
@@ -198,6 +201,7 @@ pub(crate) fn whole(tree: &Node, problems: &mut Vec<Problem>) {
                 .help("write it like https://host/path"),
         );
     }
+    bindings::check(tree, problems);
     admin(tree, problems);
 }
 

@@ -1,6 +1,6 @@
 //! One file of a library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -51,5 +51,10 @@ impl File {
     /// The content, where it is text.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.content).ok().filter(|_| self.is_text)
+    }
+
+    /// Where it was read.
+    pub fn on_disk(&self) -> &Path {
+        &self.source.on_disk
     }
 }

@@ -1,5 +1,9 @@
 //! The example project through the gateway, as its own configuration starts it.
 
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
 use harness::{Client, Era, Setup};
 use serde_json::{Value, json};
 
@@ -14,6 +18,43 @@ fn shop() -> (Setup, tempfile::TempDir) {
         .set(&format!("handlers.shop.python={}", python().display()))
         .variable("SHOP_DATABASE", folder.path().join("shop.db").to_str().unwrap());
     (setup, folder)
+}
+
+/// The web service of the example, on a free port. It ends with this.
+struct Rates(Child, u16);
+
+impl Rates {
+    fn open() -> Rates {
+        let program = root().join("examples/business/rates.py");
+        let mut child = Command::new(python()).arg(program).arg("0").stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+        Rates(child, port)
+    }
+
+    /// The example with its skills before this service, and further sections.
+    fn shop(&self, sections: &str) -> (Setup, tempfile::TempDir) {
+        let (setup, folder) = shop();
+        let skill = "finance/exchange-rates/SKILL.md";
+        let text = fs::read_to_string(root().join("examples/business/skills").join(skill)).unwrap();
+        let copy = folder.path().join("skills").join(skill);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::write(&copy, text.replace("127.0.0.1:8790", &format!("127.0.0.1:{}", self.1))).unwrap();
+        let config = format!(
+            "skills: {{dir: {}}}\negress: {{private: [\"127.0.0.1:{}\"]}}\n{sections}",
+            folder.path().join("skills").display(),
+            self.1
+        );
+        (setup.config(&config), folder)
+    }
+}
+
+impl Drop for Rates {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn order() -> Value {
@@ -103,4 +144,20 @@ fn what_a_handler_costs_counts_unless_the_operator_says_otherwise() {
         assert_eq!(refused.answer["error"]["data"]["details"]["rule"], "pocket");
         assert!(client.call("shop__list_articles", &json!({})).text().contains("MUG-01"), "it costs nothing");
     }
+}
+
+#[test]
+fn the_tool_of_a_skill_asks_the_web_service() {
+    let rates = Rates::open();
+    // The skill names 0.001 as the price of a call.
+    let (setup, _folder) = rates.shop("quotas: [{id: pocket, budget_per_month: 0.002}]\n");
+    let gateway = setup.start();
+    for era in Era::BOTH {
+        let client = Client::new(&gateway, era);
+        let rate = client.call("bindings__exchange_rate", &json!({"base": "EUR", "target": "USD"}));
+        assert_eq!(rate.result()["structuredContent"], json!({"USD": 1.0842}), "{}", rate.answer);
+    }
+    let refused =
+        Client::modern(&gateway).call("bindings__exchange_rate", &json!({"base": "EUR", "target": "USD"}));
+    assert_eq!(refused.code(), DENIED, "{}", refused.answer);
 }

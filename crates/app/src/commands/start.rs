@@ -20,7 +20,7 @@ use crate::connection;
 use crate::control::{Control, Desk};
 use crate::logs;
 use crate::reload;
-use crate::startup::{self, StartError, files};
+use crate::startup::{self, Running, StartError, files};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -125,9 +125,10 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
                 .map_err(|cause| StartError::Listen { address: address.clone(), cause })?;
             let local = listener.local_addr().map_err(|cause| StartError::Listen { address, cause })?;
             let listening = format!("http://{local}/mcp");
-            let gateway = startup::start(&config, files::state_dir(&config))?;
+            let running = startup::start(&config, files::state_dir(&config))?;
+            let gateway = Arc::clone(&running.gateway);
             attend(&gateway, &config).await?;
-            let control = look_after(&gateway, args, loaded, &listening);
+            let control = look_after(running, args, loaded, &listening);
             summary(&config, &listening);
             let lanes = http::lanes(&gateway).map_err(StartError::Threads)?;
             let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listener, lanes));
@@ -138,9 +139,10 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             let _ = tokio::time::timeout(Duration::from_secs(1), serving).await;
         }
         ListenTransport::Stdio => {
-            let gateway = startup::start(&config, files::state_dir(&config))?;
+            let running = startup::start(&config, files::state_dir(&config))?;
+            let gateway = Arc::clone(&running.gateway);
             attend(&gateway, &config).await?;
-            let control = look_after(&gateway, args, loaded, "stdio");
+            let control = look_after(running, args, loaded, "stdio");
             summary(&config, "stdio");
             let input = tokio::io::BufReader::new(tokio::io::stdin());
             let principal = Arc::new(on_stdio(&config));
@@ -168,18 +170,19 @@ async fn attend(gateway: &Arc<Gateway>, config: &Config) -> Result<(), StartErro
 }
 
 /// Begins to follow changes of the configuration and to answer our own commands.
-fn look_after(gateway: &Arc<Gateway>, args: &StartArgs, loaded: Loaded, listening: &str) -> Option<Control> {
+fn look_after(running: Running, args: &StartArgs, loaded: Loaded, listening: &str) -> Option<Control> {
+    let gateway = Arc::clone(&running.gateway);
     let state_dir = files::state_dir(&loaded.config);
     let mut anew = args.clone();
     // What was found at the start counts: a file that vanishes for a moment must not make us find another, or none.
     anew.config.config = files::paths(&args.config);
     let sources = connection::absolute(&anew.config.config);
-    let reloader = reload::begin(gateway, loaded, move || anew.load());
+    let reloader = reload::begin(running, loaded, move || anew.load());
     let state_dir = state_dir?;
     let desk = Desk {
-        gateway: Arc::clone(gateway),
+        operations: Operations::new(&gateway),
+        gateway,
         reloader,
-        operations: Operations::new(gateway),
         listening: listening.to_owned(),
         sources,
     };

@@ -24,8 +24,9 @@ impl Scene {
         let path = folder.path().join("toolgate.yaml");
         std::fs::write(&path, text).unwrap();
         let loaded = load(path.clone());
-        let gateway = startup::start(&loaded.config, None).unwrap();
-        let reloader = begin(&gateway, loaded, move || load(path.clone()));
+        let running = startup::start(&loaded.config, None).unwrap();
+        let gateway = Arc::clone(&running.gateway);
+        let reloader = begin(running, loaded, move || load(path.clone()));
         Scene { folder, gateway, reloader }
     }
 

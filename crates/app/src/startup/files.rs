@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use toolgate_config::discover::{self, Search};
 use toolgate_config::{Config, Loaded, Overrides, Request};
 
+use super::bindings;
 use crate::cli::ConfigArgs;
 use crate::failure::Failure;
 
@@ -23,7 +24,9 @@ pub(crate) fn paths(args: &ConfigArgs) -> Vec<PathBuf> {
 /// Loads what the flags name, or what is found in the usual places. `overrides` are all flags together.
 pub(crate) fn load(args: &ConfigArgs, overrides: Overrides) -> Loaded {
     let request = Request { paths: paths(args), overrides, strict: args.strict, environment: &variable };
-    toolgate_config::load(&request)
+    let mut loaded = toolgate_config::load(&request);
+    bindings::check::sections(&mut loaded);
+    loaded
 }
 
 /// Loads for a command that needs a configuration without problems.

@@ -7,11 +7,14 @@ use std::time::Duration;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
+use toolgate_bindings::Courier;
 use toolgate_client::{InProcess, ServerSpec};
 use toolgate_config::SkillsConfig;
 use toolgate_gateway::{Desired, Gateway};
 use toolgate_protocol::Era;
 use toolgate_skills::{Library, Limits, Refused, SkillsServer, scan};
+
+use super::bindings::ToolsOfSkills;
 
 /// Changes that follow each other within this time are one change.
 const QUIET: Duration = Duration::from_millis(100);
@@ -22,45 +25,51 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest answer; a file is longer in JSON than it is on the disk.
 const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
-/// Begins to serve the skills of a configuration, if it has any: the server that the gateway shall have. It stays as it
-/// is until the gateway stops.
-pub(crate) fn begin(gateway: &Arc<Gateway>, config: &SkillsConfig) -> Option<Desired> {
+/// Begins to serve the skills of a configuration, if it has any: the server that the gateway shall have, which stays as it
+/// is until the gateway stops, and the tools that they declare, whose requests the courier sends.
+pub(super) fn begin(
+    gateway: &Arc<Gateway>,
+    config: &SkillsConfig,
+    courier: &Courier,
+) -> Option<(Desired, Arc<ToolsOfSkills>)> {
     let folders = config.folders();
     if folders.is_empty() {
         return None;
     }
-    let limits = Limits {
-        skills: config.max_skills,
-        file_bytes: config.max_file_bytes as u64,
-        total_bytes: config.max_total_bytes as u64,
-        ..Limits::default()
-    };
+    let limits = limits(config);
     let library = scan(&folders, &limits, None);
     tracing::info!(skills = library.skills().len(), files = library.files().len(), "skills were read");
     warn(library.refused(), &[]);
     // What is watched is told at once when it changes; what is not may be as old as the time between two looks.
     let time_to_live = if config.watch { Duration::ZERO } else { config.cache_ttl };
     let server = Arc::new(SkillsServer::new(library, time_to_live));
-    let shelf = Shelf { server: Arc::clone(&server), folders, limits };
+    let tools = Arc::new(ToolsOfSkills::new(Arc::clone(&server), courier.clone()));
+    let shelf = Shelf { server: Arc::clone(&server), tools: Arc::clone(&tools), folders, limits };
     gateway.tracker.spawn(shelf.keep(Arc::clone(gateway), config.clone()));
-    Some(Desired::from(ServerSpec {
+    let desired = Desired::from(ServerSpec {
         era: Some(Era::Modern),
         call_timeout: CALL_TIMEOUT,
         max_message_bytes: MAX_MESSAGE,
         ..ServerSpec::in_process(&config.name, InProcess::new(server))
-    }))
+    });
+    Some((desired, tools))
 }
 
-/// The servers in this process that a gateway has: they are not in the configuration's list, and stay.
-pub(crate) fn present(gateway: &Gateway) -> Vec<Desired> {
-    let members = gateway.fleet.members();
-    let own = members.iter().filter(|member| member.is_in_process());
-    own.map(|member| member.desired.clone()).collect()
+/// How much is read.
+pub(super) fn limits(config: &SkillsConfig) -> Limits {
+    Limits {
+        skills: config.max_skills,
+        file_bytes: config.max_file_bytes as u64,
+        total_bytes: config.max_total_bytes as u64,
+        ..Limits::default()
+    }
 }
 
 /// What is served, and where it comes from.
 struct Shelf {
     server: Arc<SkillsServer>,
+    /// The tools they declare.
+    tools: Arc<ToolsOfSkills>,
     folders: Vec<PathBuf>,
     limits: Limits,
 }
@@ -83,7 +92,10 @@ impl Shelf {
             // Many files, perhaps: not on the threads that serve.
             let read = tokio::task::spawn_blocking(move || scan(&folders, &limits, Some(&known))).await;
             match read {
-                Ok(library) => put_out(&self.server, library, &before),
+                Ok(library) => {
+                    put_out(&self.server, library, &before);
+                    self.tools.follow();
+                }
                 Err(error) => tracing::error!(%error, "the skills could not be read again"),
             }
         }

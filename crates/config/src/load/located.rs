@@ -8,13 +8,16 @@ use crate::model::is_path;
 use crate::node::{Node, Origin, Value};
 use crate::reference::{Resolver, folder_of};
 
+/// Stands for every key of a mapping.
+const EVERY: &str = "*";
 /// Settings that are paths. Those inside of lists are found in every item.
-const SETTINGS: [&[&str]; 9] = [
+const SETTINGS: [&[&str]; 10] = [
     &["state_dir"],
     &["listen", "tls", "cert_file"],
     &["listen", "tls", "key_file"],
     &["listen", "tls", "client_ca_file"],
     &["skills", "dir"],
+    &["bindings", "openapi", EVERY, "file"],
     &["callers", "keys_file"],
     &["callers", "jwt", "jwks_file"],
     &["ledger", "dir"],
@@ -76,6 +79,9 @@ fn locate(resolver: &Resolver<'_>, node: &mut Node, keys: &[&str], folder: &dyn 
             let located = resolver.located(path, &folder(&node.origin));
             // Without a `.` in the middle, for people.
             *path = located.components().collect::<PathBuf>().to_string_lossy().into_owned();
+        }
+        ([EVERY, rest @ ..], Value::Mapping(entries)) => {
+            entries.iter_mut().for_each(|entry| locate(resolver, &mut entry.node, rest, folder));
         }
         ([key, rest @ ..], _) => {
             if let Some(inner) = node.get_mut(key) {

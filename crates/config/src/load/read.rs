@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use super::{LoadedFiles, Section};
 use crate::format::{self, Converted, Format};
 use crate::node::{self, MAX_FILE_BYTES, Node, Origin, Value};
@@ -42,14 +44,31 @@ pub(super) fn gather(paths: &[PathBuf], strict: bool) -> Gathered {
 
 /// Reads and parses one file, whatever its format.
 pub(crate) fn document(path: &Path) -> Result<Node, Box<Problem>> {
-    let text = text_of(path)?;
+    parse_tree(&text_of(path)?, path)
+}
+
+/// Parses a YAML, JSON or TOML document of any content, within the limits of configuration files. `path` is where it is from.
+pub fn parse_document(text: &str, path: &Path) -> Result<Json, Box<Problem>> {
+    parse_tree(text, path).map(|document| document.to_json())
+}
+
+/// Reads and parses one document of any content from a file.
+pub fn read_document(path: &Path) -> Result<Json, Box<Problem>> {
+    document(path).map(|document| document.to_json())
+}
+
+/// Parses such a document into a tree whose values know their lines.
+pub fn parse_tree(text: &str, path: &Path) -> Result<Node, Box<Problem>> {
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(Box::new(Problem::in_file(path, format!("larger than {MAX_FILE_BYTES} bytes"))));
+    }
     let file: Arc<Path> = Arc::from(path);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let parsed = match extension {
-        "toml" => node::toml::parse(&text, &file),
-        "json" | "jsonc" => node::json::parse(&text, &file),
-        _ if text.trim_start().starts_with('{') => node::json::parse(&text, &file),
-        _ => node::yaml::parse(&text, &file),
+        "toml" => node::toml::parse(text, &file),
+        "json" | "jsonc" => node::json::parse(text, &file),
+        _ if text.trim_start().starts_with('{') => node::json::parse(text, &file),
+        _ => node::yaml::parse(text, &file),
     };
     parsed.map_err(|error| {
         let origin = Origin::File { file: Arc::clone(&file), line: error.line, column: error.column };

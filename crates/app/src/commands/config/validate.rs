@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::cli::ConfigArgs;
 use crate::output::{Output, Paint};
+use crate::startup::bindings::check;
 use crate::startup::files;
 
 const AFTER_HELP: &str = "\
@@ -28,7 +29,8 @@ pub(crate) struct ValidateArgs {
 /// Checks a configuration.
 pub(super) fn run(args: &ValidateArgs, output: &Output) -> ExitCode {
     let paths = files::paths(&args.config);
-    let loaded = files::load(&args.config, args.config.overrides());
+    let mut loaded = files::load(&args.config, args.config.overrides());
+    check::tools(&mut loaded);
     let valid = loaded.problems.is_empty();
     if output.json {
         output.value(&json!({
