@@ -52,7 +52,9 @@ export async function startServers(root) {
       { name: 'everything__args-prompt', arguments: { city: 'Paris' }, expect: 'Paris' },
     ],
   };
-  return { servers, more: await businessExample(folder), plan };
+  // Some clients read one page of a list only, so that all tools must be on the first.
+  const fewer = ['--set', 'servers.everything-sse.allowed_tools=echo'];
+  return { servers, more: [...fewer, ...(await businessExample(folder))], plan };
 }
 
 /** The example project, as its own configuration says; but its web service has a free port. */
