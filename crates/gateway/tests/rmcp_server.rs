@@ -64,9 +64,8 @@ async fn tools_are_listed_called_and_report_their_progress() {
     }
     let answer = caller.answer_to(id).await;
     assert_eq!(answer["result"]["content"][0]["text"], "3 loaves are on the shelf", "{answer}");
-    let refused =
-        caller.ask("tools/call", json!({"name": "bakery__bake", "arguments": {"loaves": "x"}})).await;
-    assert!(refused.get("error").is_some() || refused["result"]["isError"] == true, "{refused}");
+    let refused = caller.ask("tools/call", bake(101)).await;
+    assert_eq!(refused["error"]["message"], "the oven takes 100 loaves", "{refused}");
 }
 
 #[tokio::test]

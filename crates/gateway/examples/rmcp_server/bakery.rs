@@ -18,6 +18,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::watch;
 
+/// How many loaves go into the oven together.
+const OVEN: u32 = 100;
+
 /// The server. Clones are handlers of the same bakery.
 #[derive(Clone)]
 pub struct Bakery {
@@ -85,6 +88,9 @@ impl Bakery {
         Parameters(Bake { loaves }): Parameters<Bake>,
         context: RequestContext<RoleServer>,
     ) -> Result<String, ErrorData> {
+        if loaves > OVEN {
+            return Err(ErrorData::invalid_params(format!("the oven takes {OVEN} loaves"), None));
+        }
         let oven = Oven::heat(&self.shelf, loaves);
         for baked in 1..=loaves {
             tokio::select! {
@@ -100,7 +106,7 @@ impl Bakery {
             }
         }
         drop(oven);
-        self.shelf.send_modify(|shelf| shelf.loaves += loaves);
+        self.shelf.send_modify(|shelf| shelf.loaves = shelf.loaves.saturating_add(loaves));
         Ok(format!("{loaves} loaves are on the shelf"))
     }
 
