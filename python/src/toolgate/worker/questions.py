@@ -120,10 +120,9 @@ class Questions:
 
     def forget(self, call: Call) -> None:
         """Drop the questions of a call that is over."""
-        if call.questions:
-            with self._lock:
-                for key in call.questions:
-                    self._sent.pop(key, None)
+        with self._lock:
+            for key in call.questions:
+                self._sent.pop(key, None)
 
     def expire(self) -> float | None:
         """Give up on questions that were open too long, and say in how many seconds to come again."""

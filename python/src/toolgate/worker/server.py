@@ -82,7 +82,8 @@ class Server:
     def finished(self, call: Call) -> None:
         """Forget a call that is over."""
         self.calls.pop(call.request_id, None)
-        self.questions.forget(call)
+        if call.questions:
+            self.questions.forget(call)
         if self._is_stopping and not self.calls:
             self.drained.set()
 
