@@ -6,6 +6,7 @@
 pub(crate) mod duplex;
 pub(crate) mod lines;
 pub(crate) mod listening;
+pub(crate) mod outlet;
 pub(crate) mod sse;
 pub(crate) mod stdio;
 pub(crate) mod streamable_http;
@@ -14,7 +15,6 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolgate_protocol::{Message, Method};
 
@@ -22,6 +22,7 @@ use crate::hearing::Hearing;
 use crate::http::HttpError;
 use crate::outbox::Outbox;
 use duplex::Duplex;
+use outlet::Outlet;
 use streamable_http::StreamableHttp;
 
 /// How many messages may wait to be written to one server.
@@ -144,7 +145,7 @@ impl Ending {
 #[derive(Debug)]
 pub(crate) struct Leave<'a> {
     hearing: &'a Hearing,
-    outgoing: &'a mpsc::Sender<Outbound>,
+    outgoing: &'a Outlet,
     id: u64,
     /// Whether the server must be told.
     owed: bool,
@@ -152,7 +153,7 @@ pub(crate) struct Leave<'a> {
 
 impl<'a> Leave<'a> {
     /// A call that has been entered but not sent.
-    pub(crate) fn new(hearing: &'a Hearing, outgoing: &'a mpsc::Sender<Outbound>, id: u64) -> Leave<'a> {
+    pub(crate) fn new(hearing: &'a Hearing, outgoing: &'a Outlet, id: u64) -> Leave<'a> {
         Leave { hearing, outgoing, id, owed: false }
     }
 

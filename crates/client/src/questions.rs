@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolgate_protocol::{Code, Era, ErrorReply, error};
 
 use crate::connection::Outbound;
+use crate::connection::outlet::Outlet;
 use crate::outbox::Reply;
 
 /// How many questions of one server may wait at a time.
@@ -25,18 +26,18 @@ enum Slip {
 #[derive(Debug)]
 pub(crate) struct Desk {
     slips: mpsc::Sender<Slip>,
-    outgoing: mpsc::Sender<Outbound>,
+    outgoing: Outlet,
 }
 
 /// The other side of a [`Desk`]: waits for the answers and sends them.
 #[derive(Debug)]
 pub(crate) struct Clerk {
     slips: mpsc::Receiver<Slip>,
-    outgoing: mpsc::Sender<Outbound>,
+    outgoing: Outlet,
 }
 
 /// A desk whose answers go out through `outgoing`, and the clerk, whose work must be driven.
-pub(crate) fn desk(outgoing: mpsc::Sender<Outbound>) -> (Desk, Clerk) {
+pub(crate) fn desk(outgoing: Outlet) -> (Desk, Clerk) {
     let (sender, receiver) = mpsc::channel(MOST_PARKED);
     (Desk { slips: sender, outgoing: outgoing.clone() }, Clerk { slips: receiver, outgoing })
 }

@@ -80,6 +80,8 @@ class Output:
         self.schema = _wrapped(schema) if self.is_wrapped else {"type": "object", **schema}
         self._adapter = adapter
         self._to_json = adapter.serializer.to_json
+        # Of these there is nothing to check and one way to write them, which need not go through a serialiser.
+        self._plain = returns if returns in (str, int, bool) else None
 
     def write(self, value: Any) -> bytes:
         """Write a result as JSON, not wrapped yet.
@@ -88,6 +90,8 @@ class Output:
             ValueError: It is not of the declared type.
 
         """
+        if type(value) is self._plain:
+            return to_json(value)
         try:
             return self._to_json(value, by_alias=True, warnings="error")
         except PydanticSerializationError:

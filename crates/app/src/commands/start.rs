@@ -1,5 +1,7 @@
 //! `toolgate start`: serve until told to stop.
 
+mod standard_streams;
+
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -144,16 +146,18 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             attend(&gateway, &config).await?;
             let control = look_after(running, args, loaded, "stdio");
             summary(&config, "stdio");
-            let input = tokio::io::BufReader::new(tokio::io::stdin());
+            let input = tokio::io::BufReader::new(standard_streams::input());
             let principal = Arc::new(on_stdio(&config));
-            let serving = stdio::serve(Arc::clone(&gateway), input, tokio::io::stdout(), principal);
-            tokio::pin!(serving);
+            // A task, so that it runs where the servers are looked after, and not on this thread.
+            let conversation =
+                stdio::serve(Arc::clone(&gateway), input, standard_streams::output(), principal);
+            let mut serving = tokio::spawn(conversation);
             tokio::select! {
-                () = &mut serving => {}
+                _ = &mut serving => {}
                 () = until_told() => {
                     gateway.stopping.cancel();
                     // The conversation ends by itself: after what is under way, which it gives up when that takes long.
-                    serving.await;
+                    let _ = serving.await;
                 }
             }
             drop(control);

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use toolgate_protocol::Message;
 
+use crate::connection::outlet::Outlet;
+use crate::connection::stdio::ear::Whereabouts;
 use crate::connection::{Ask, Leave, Outbound, WireError};
 use crate::hearing::Hearing;
 use crate::inflight::Waiting;
@@ -13,8 +15,10 @@ use crate::inflight::Waiting;
 /// The sending side of such a connection. Answers come through [`Hearing`].
 #[derive(Debug)]
 pub(crate) struct Duplex {
-    pub(crate) outgoing: mpsc::Sender<Outbound>,
+    pub(crate) outgoing: Outlet,
     pub(crate) hearing: Arc<Hearing>,
+    /// Where answers are read, if that can be chosen.
+    pub(crate) whereabouts: Option<Arc<Whereabouts>>,
 }
 
 impl Duplex {
@@ -25,8 +29,12 @@ impl Duplex {
         self.hearing.inflight.enter(ask.id, entry)?;
         let mut leave = Leave::new(&self.hearing, &self.outgoing, ask.id);
         let outbound = Outbound { bytes: ask.bytes.clone(), call: Some(ask.id) };
-        if self.outgoing.send(outbound).await.is_ok() {
+        if self.outgoing.put(outbound).await.is_ok() {
             leave.sent(ask.method);
+            if let Some(whereabouts) = &self.whereabouts {
+                whereabouts.invite();
+            }
+            self.outgoing.push_out().await;
         }
         // A queue that nobody reads any more means that the connection ends; why, is told through the same channel.
         let outcome = waiting.await;

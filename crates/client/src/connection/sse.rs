@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 
 use crate::board::Board;
 use crate::connection::duplex::Duplex;
-use crate::connection::{Ending, Outbound, QUEUE, WireError};
+use crate::connection::outlet::Outlet;
+use crate::connection::{Ending, Outbound, WireError};
 use crate::hearing::Hearing;
 use crate::http::event_stream::{EventReader, ServerEvent};
 use crate::http::{Endpoint, Reply, Request};
@@ -34,7 +35,7 @@ pub(crate) async fn open(
     ending: &Arc<Ending>,
     max_message_bytes: usize,
 ) -> Result<Opened, WireError> {
-    let (outgoing, queue) = mpsc::channel(QUEUE);
+    let (outgoing, queue) = Outlet::new();
     let (desk, clerk) = questions::desk(outgoing.clone());
     let hearing = Arc::new(Hearing::new(Arc::clone(board), desk));
     let (found, address) = oneshot::channel();
@@ -51,7 +52,7 @@ pub(crate) async fn open(
         Err(WireError::Broken("the stream ended before it named an address".to_owned()))
     })?;
     tasks.spawn(write(endpoint, target, queue, Arc::clone(&hearing)));
-    Ok(Opened { duplex: Duplex { outgoing, hearing }, tasks })
+    Ok(Opened { duplex: Duplex { outgoing, hearing, whereabouts: None }, tasks })
 }
 
 async fn read(

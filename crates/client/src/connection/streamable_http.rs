@@ -17,6 +17,7 @@ use toolgate_protocol::{Era, Message, Version, header};
 
 pub(crate) use answer::Cursor;
 
+use crate::connection::outlet::Outlet;
 use crate::connection::{Ask, Leave, Outbound, WireError};
 use crate::hearing::Hearing;
 use crate::http::{Endpoint, Reply, Request};
@@ -44,7 +45,7 @@ pub(crate) struct StreamableHttp {
     endpoint: Arc<Endpoint>,
     pub(crate) hearing: Arc<Hearing>,
     /// Messages that no call waits for; see [`StreamableHttp::run_errands`].
-    outgoing: mpsc::Sender<Outbound>,
+    outgoing: Outlet,
     /// What every POST has.
     headers: HeaderMap,
     era: Era,
@@ -65,7 +66,7 @@ impl StreamableHttp {
     pub(crate) fn new(
         endpoint: Arc<Endpoint>,
         hearing: Arc<Hearing>,
-        outgoing: mpsc::Sender<Outbound>,
+        outgoing: Outlet,
         max_message_bytes: usize,
     ) -> StreamableHttp {
         let mut headers = endpoint.headers();

@@ -12,8 +12,9 @@ use toolgate_protocol::Era;
 use super::Shared;
 use crate::child::{Child, Program, start_gate};
 use crate::connection::duplex::Duplex;
+use crate::connection::outlet::Outlet;
 use crate::connection::streamable_http::StreamableHttp;
-use crate::connection::{Ending, Outbound, QUEUE, Wire, WireError, sse, stdio};
+use crate::connection::{Ending, Outbound, Wire, WireError, sse, stdio};
 use crate::handshake::{self, Known, NEXT_ID, OverHttp, Ungreeted};
 use crate::hearing::Hearing;
 use crate::http::Endpoint;
@@ -147,7 +148,7 @@ impl Shared {
         if known == Some(Known::Sse) {
             return self.connect_over_sse(endpoint).await;
         }
-        let (outgoing, errands) = mpsc::channel(QUEUE);
+        let (outgoing, errands) = Outlet::new();
         let (desk, clerk) = questions::desk(outgoing.clone());
         let hearing = Arc::new(Hearing::new(Arc::clone(&self.board), desk));
         let http = StreamableHttp::new(Arc::clone(&endpoint), hearing, outgoing, self.spec.max_message_bytes);
@@ -188,7 +189,7 @@ impl Shared {
         known: Option<Known>,
     ) -> Result<(Connected, Known), Failure> {
         let ending = Arc::new(Ending::default());
-        let (outgoing, queue) = mpsc::channel(QUEUE);
+        let (outgoing, queue) = Outlet::new();
         let (desk, clerk) = questions::desk(outgoing.clone());
         let hearing = Arc::new(Hearing::new(Arc::clone(&self.board), desk));
         let serving = server.serve(Pipe::new(queue, Arc::clone(&hearing)));
@@ -196,7 +197,7 @@ impl Shared {
         tasks.spawn(clerk.serve());
         let ended = Arc::clone(&ending);
         tasks.spawn(async move { ended.end(serving.await) });
-        let wire = Wire::Duplex(Duplex { outgoing, hearing });
+        let wire = Wire::Duplex(Duplex { outgoing, hearing, whereabouts: None });
         let spoke = CancellationToken::new();
         let greeting = tokio::select! {
             greeted = handshake::over_duplex(&wire, known, self.only_modern(), &spoke) => greeted?,

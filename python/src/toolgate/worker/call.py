@@ -161,7 +161,13 @@ class Call:
 
     def _complete(self, written: results.Written) -> None:
         members, meta = written
-        self._answer(lambda to: messages.result(to, members, meta, modern=self.modern))
+        if self.request_id is None:
+            self._answer(lambda to: messages.result(to, members, meta, modern=self.modern))
+            return
+        # The same as above for a call that is not parked, which nearly all are, without the detour.
+        if not self.is_cancelled:
+            self.send(messages.result(self.request_id, members, meta, modern=self.modern))
+        self.server.finished(self)
 
     def _fail(self, error: BaseException) -> None:
         if self.is_cancelled:

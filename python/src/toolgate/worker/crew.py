@@ -23,10 +23,13 @@ from toolgate.worker.bell import Bell
 from toolgate.worker.call import Call
 from toolgate.worker.server import Server
 
-CHUNK: Final = 256 * 1024
+CHUNK: Final = 64 * 1024
+"""As much as a pipe holds. Room for more would be mapped and unmapped for every read, which costs more than the read."""
 LONGEST_LINE: Final = 64 * 1024 * 1024
 TICK: Final = 0.004
 """How long a call may keep the leader, in seconds; up to twice that if it begins just after a tick."""
+QUIET_TICKS: Final = 64
+"""After how many ticks without a call the supervisor goes to sleep. Waking it costs as much as several calls."""
 COMPANY: Final = 0.0005
 """How long an answer may wait for others to be written with it, in seconds."""
 
@@ -54,6 +57,9 @@ class Crew:
         self._bell = Bell()
         self._is_watched = False
         """Whether the supervisor looks after every tick, and need not be woken."""
+        self._looked_at = 0
+        """How many calls had been counted at the last tick."""
+        self._quiet_ticks = 0
         self.ended = False
         """Whether the other side has closed the pipe."""
 
@@ -72,8 +78,10 @@ class Crew:
         with self._lock:
             if seen and seen == self._inline:
                 self._relieve()
-            elif not self._inline:
-                # The leader rings when that changes.
+            self._quiet_ticks = 0 if self._counted != self._looked_at else self._quiet_ticks + 1
+            self._looked_at = self._counted
+            if self._quiet_ticks >= QUIET_TICKS:
+                # With the next call the leader rings.
                 self._is_watched = False
 
     def wake(self) -> None:
@@ -204,9 +212,11 @@ class Crew:
         if whole and self._partial:
             whole[0] = bytes(self._partial) + whole[0]
             self._partial.clear()
+        self._lines.extend(filter(bytes.strip, whole))
+        if not rest:
+            return
         self._partial += rest
         if len(self._partial) > LONGEST_LINE:
             self._partial.clear()
             what = f"a line is longer than {LONGEST_LINE} bytes"
             self._server.output.send(messages.error(None, messages.INVALID_REQUEST, what))
-        self._lines.extend(line for line in whole if line.strip())

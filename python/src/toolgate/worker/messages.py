@@ -34,13 +34,19 @@ META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 SERVER_INFO = {"name": "toolgate-worker", "version": toolgate.__version__}
 _SERVER_META = b'"io.modelcontextprotocol/serverInfo":' + to_json(SERVER_INFO)
 
+_MODERN_END = b',"resultType":"complete","_meta":{' + _SERVER_META + b"}}}\n"
+
 # Lists change only when the worker is replaced, and they are the same for everybody.
 _CACHEABLE = b',"ttlMs":60000,"cacheScope":"public"'
 
 
 def result(request_id: Any, members: bytes, meta: bytes, *, modern: bool, cacheable: bool = False) -> bytes:
     """Write an answer, given the members of the result and of its `_meta`."""
-    start = b'{"jsonrpc":"2.0","id":' + to_json(request_id) + b',"result":{'
+    answered = b"%d" % request_id if type(request_id) is int else to_json(request_id)
+    if modern and members and not meta and not cacheable:
+        # What a call mostly ends with.
+        return b'{"jsonrpc":"2.0","id":%b,"result":{%b%b' % (answered, members, _MODERN_END)
+    start = b'{"jsonrpc":"2.0","id":' + answered + b',"result":{'
     if modern:
         separator = b"," if members else b""
         members += separator + b'"resultType":"complete"'

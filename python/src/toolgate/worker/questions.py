@@ -120,13 +120,15 @@ class Questions:
 
     def forget(self, call: Call) -> None:
         """Drop the questions of a call that is over."""
-        if call.questions:
-            with self._lock:
-                for key in call.questions:
-                    self._sent.pop(key, None)
+        with self._lock:
+            for key in call.questions:
+                self._sent.pop(key, None)
 
     def expire(self) -> float | None:
         """Give up on questions that were open too long, and say in how many seconds to come again."""
+        if not self._parked and not self._sent:
+            # Whoever asks rings, so a question that is put just now is not overlooked.
+            return None
         now = time.monotonic()
         with self._lock:
             late = [state for state, (_, until) in self._parked.items() if until <= now]

@@ -67,7 +67,8 @@ class Server:
     def receive(self, line: bytes) -> Call | None:
         """Deal with one line; a call that is returned is to be run by whoever read it."""
         try:
-            message = from_json(line, allow_inf_nan=False)
+            # Names come again with every call, values mostly do not.
+            message = from_json(line, allow_inf_nan=False, cache_strings="keys")
         except ValueError as error:
             self.output.post(messages.error(None, messages.PARSE_ERROR, f"not JSON: {error}"))
             return None
@@ -82,7 +83,8 @@ class Server:
     def finished(self, call: Call) -> None:
         """Forget a call that is over."""
         self.calls.pop(call.request_id, None)
-        self.questions.forget(call)
+        if call.questions:
+            self.questions.forget(call)
         if self._is_stopping and not self.calls:
             self.drained.set()
 

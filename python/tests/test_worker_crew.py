@@ -1,0 +1,95 @@
+"""The threads of a worker: who is woken, and when."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from toolgate.declaration import Declaration
+from toolgate.registry import Registry
+from toolgate.tool import Tool
+from toolgate.worker.crew import QUIET_TICKS, Crew
+from toolgate.worker.server import Server
+from toolgate.worker.streams import Output
+
+held = threading.Event()
+"""Ends the handler that does not come back."""
+
+
+def quick(number: int) -> int:
+    """Return at once."""
+    return number
+
+
+def stuck() -> str:
+    """Return when it is told to."""
+    held.wait(30)
+    return "free"
+
+
+class Bench:
+    """A crew on pipes, supervised step by step by the test."""
+
+    def __init__(self) -> None:
+        registry = Registry()
+        for function in (quick, stuck):
+            registry.add(Tool(function, Declaration()))
+        incoming, self.requests = os.pipe()
+        self.answers, outgoing = os.pipe()
+        server = Server(registry, [], Output(outgoing), development=False)
+        server.peer.version = "2025-11-25"
+        self.crew = Crew(incoming, server, 4)
+        self.rings = 0
+        ring = self.crew._bell.ring
+
+        def counted() -> None:
+            self.rings += 1
+            ring()
+
+        self.crew._bell.ring = counted  # type: ignore[method-assign]
+        self.crew.start()
+
+    def send(self, request_id: int, name: str, **arguments: Any) -> None:
+        params = {"name": name, "arguments": arguments}
+        request = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
+        os.write(self.requests, json.dumps(request).encode() + b"\n")
+
+    def answer(self) -> Any:
+        return json.loads(os.read(self.answers, 65536))["id"]
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    held.clear()
+    bench = Bench()
+    yield bench
+    held.set()
+    os.close(bench.requests)
+
+
+def test_calls_in_a_row_wake_the_supervisor_once(bench: Bench) -> None:
+    for number in range(10):
+        bench.send(number, "quick", number=number)
+        assert bench.answer() == number
+        bench.crew.supervise(0.0)
+        bench.crew.supervise(0.0)
+    assert bench.rings == 1
+
+
+def test_after_a_quiet_while_the_supervisor_is_woken_again_and_relieves_a_slow_call(bench: Bench) -> None:
+    bench.send(1, "quick", number=1)
+    assert bench.answer() == 1
+    for _ in range(QUIET_TICKS + 3):
+        bench.crew.supervise(0.0)
+    bench.send(2, "stuck")
+    while bench.rings < 2:
+        bench.crew.supervise(0.01)
+    bench.send(3, "quick", number=3)
+    for _ in range(100):
+        bench.crew.supervise(0.0)
+    assert bench.answer() == 3
+    held.set()
+    assert bench.answer() == 2
