@@ -136,7 +136,7 @@ impl Store {
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let pool = Pool::new(root.join(INDEX_FILE));
         let store = Self { pool: Arc::new(pool) };
-        store.pool.with(|connection| schema::create(connection))?;
+        store.pool.with(schema::create)?;
         Ok(store)
     }
 

@@ -126,7 +126,7 @@ fn merge(
         if !newest.may_take(*last_us) {
             break;
         }
-        let mut blocks = statement.query([*series, newest.from_us(), range.before.time_us])?;
+        let mut blocks = statement.query([*series, newest.start_us(), range.before.time_us])?;
         while let Some(row) = blocks.next()? {
             let (id, last_us) = (row.get(0)?, row.get(1)?);
             if !newest.may_take(last_us) {

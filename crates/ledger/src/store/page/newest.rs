@@ -1,5 +1,7 @@
 //! The newest calls met so far, and what that says about those that were not looked at yet.
 
+use std::cmp::Reverse;
+
 use super::super::Cursor;
 use super::super::block::{Block, Entry};
 
@@ -39,7 +41,7 @@ impl Newest {
     }
 
     /// Calls before this moment are not for the page.
-    pub(super) fn from_us(&self) -> i64 {
+    pub(super) fn start_us(&self) -> i64 {
         self.range.from_us
     }
 
@@ -71,7 +73,7 @@ impl Newest {
     }
 
     fn keep_newest(&mut self) {
-        self.found.sort_unstable_by(|one, other| other.cursor.cmp(&one.cursor));
+        self.found.sort_unstable_by_key(|found| Reverse(found.cursor));
         self.found.truncate(self.limit);
         if self.found.len() == self.limit
             && let Some(oldest) = self.found.last()
