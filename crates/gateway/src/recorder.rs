@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use toolgate_ledger::redact::{RedactedBody, Redactor};
-use toolgate_ledger::{Kind, Ledger, RecordRef, Status};
+use toolgate_ledger::{AppendError, Kind, Ledger, Queued, Receipt, RecordRef, Status};
 use toolgate_protocol::Era;
 
 use crate::principal::Principal;
@@ -78,9 +78,15 @@ impl Recorder {
 
     /// Writes a call down.
     pub fn write(&self, draft: &Draft, end: &End<'_>) -> Result<(), Unrecorded> {
+        self.enqueue(draft, end)?.map_or(Ok(()), |queued| self.write_queued(&queued))
+    }
+
+    /// Puts a call among those that are written down together. There is nothing to write where that failed and calls
+    /// go on without a record.
+    pub fn enqueue(&self, draft: &Draft, end: &End<'_>) -> Result<Option<Queued>, Unrecorded> {
         let arguments = draft.arguments.as_ref().map(|json| RedactedBody::new(&self.redactor, json));
         let result = end.result.map(|json| RedactedBody::new(&self.redactor, json));
-        let appended = self.ledger.append(&RecordRef {
+        let queued = self.ledger.enqueue(&RecordRef {
             time_us: draft.time_us,
             caller: &draft.principal.id,
             groups: &draft.principal.groups,
@@ -102,27 +108,37 @@ impl Recorder {
             trace_id: draft.trace_id,
             policy_revision: end.policy_revision,
         });
-        match appended {
-            Ok(_) => {
+        match queued {
+            Ok(queued) => Ok(Some(queued)),
+            Err(error) => self.failed(&error).map(|()| None),
+        }
+    }
+
+    /// Writes a queued call down, and all others that wait.
+    pub fn write_queued(&self, queued: &Queued) -> Result<(), Unrecorded> {
+        match self.ledger.write(queued) {
+            Ok(Receipt { .. }) => {
                 // Read before written, so that calls do not take this from each other's caches while all is well.
                 if self.failing.load(Ordering::Relaxed) {
                     self.failing.store(false, Ordering::Release);
                 }
                 Ok(())
             }
-            Err(error) => {
-                tracing::error!(alert = "ledger", %error, "a call could not be recorded");
-                self.failing.store(true, Ordering::Release);
-                match self.on_failure {
-                    OnFailure::Deny => Err(Unrecorded),
-                    OnFailure::Continue => Ok(()),
-                }
-            }
+            Err(error) => self.failed(&error),
         }
     }
 
     /// Arguments without their secrets, for people who are asked about a call.
     pub fn redacted(&self, json: &[u8]) -> Vec<u8> {
         self.redactor.redact(json).into_owned()
+    }
+
+    fn failed(&self, error: &AppendError) -> Result<(), Unrecorded> {
+        tracing::error!(alert = "ledger", %error, "a call could not be recorded");
+        self.failing.store(true, Ordering::Release);
+        match self.on_failure {
+            OnFailure::Deny => Err(Unrecorded),
+            OnFailure::Continue => Ok(()),
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::journal::health::{Health, HealthLog};
 use crate::journal::reader::Reader;
 use crate::journal::recover::recover;
 use crate::journal::sync::Syncer;
-use crate::journal::writer::{AppendError, Durability, Receipt, Writer};
+use crate::journal::writer::{AppendError, Durability, Queued, Receipt, Writer};
 use crate::private;
 use crate::record::RecordRef;
 use crate::replay::{self, Replay};
@@ -137,6 +137,17 @@ impl Ledger {
     /// Writes a record. When this returns a receipt, a killed process does not lose it.
     pub fn append(&self, record: &RecordRef<'_>) -> Result<Receipt, AppendError> {
         self.writer.append(record)
+    }
+
+    /// Puts a record among those that the next write takes along; see [`Ledger::write`].
+    pub fn enqueue(&self, record: &RecordRef<'_>) -> Result<Queued, AppendError> {
+        self.writer.enqueue(record)
+    }
+
+    /// Writes a queued record with all others that wait, unless that has been done. When this returns a receipt, a
+    /// killed process does not lose it.
+    pub fn write(&self, queued: &Queued) -> Result<Receipt, AppendError> {
+        self.writer.write(queued)
     }
 
     /// The name under which this process's records are known.

@@ -21,7 +21,7 @@ pub mod store;
 
 pub use calendar::{Calendar, CivilDay};
 pub use journal::health::Health;
-pub use journal::writer::{AppendError, Durability, Receipt};
+pub use journal::writer::{AppendError, Durability, Queued, Receipt};
 pub use ledger::{Ledger, OpenError, Settings};
 pub use record::{Body, BodyRef, Digest, Era, Kind, Record, RecordRef, Status};
 pub use redact::{RedactionRules, Redactor};

@@ -17,6 +17,8 @@ use serde::Serialize;
 use crate::checksum::xxh64;
 
 pub use decode::DecodeError;
+pub(crate) use decode::{Input, RecordView};
+pub(crate) use encode::put_number;
 
 /// The version byte at the head of every encoded record.
 pub(crate) const ENCODING_VERSION: u8 = 1;
@@ -177,6 +179,12 @@ pub struct Body {
     pub digest: Digest,
     /// The bytes that are kept: all, the beginning, or none.
     pub kept: Vec<u8>,
+}
+
+impl From<BodyRef<'_>> for Body {
+    fn from(body: BodyRef<'_>) -> Self {
+        Self { size: body.size, digest: body.digest, kept: body.kept.to_vec() }
+    }
 }
 
 impl Body {

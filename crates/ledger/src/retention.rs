@@ -56,7 +56,7 @@ pub fn prune(
         goes
     });
     for segment in &segments {
-        store.remove_rows(connection, &replica, segment.first_sequence, segment.next_sequence)?;
+        store.remove_calls(connection, &replica, segment.first_sequence, segment.next_sequence)?;
         fs::remove_file(&segment.path).map_err(ReadError::io(&segment.path))?;
     }
     let oldest_day = settings.calendar.day_of(before(now_us, retention.maximum_age_of_day_sums));

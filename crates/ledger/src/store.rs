@@ -1,11 +1,15 @@
 //! The index over the journal: SQLite, filled behind the hot path, made for the questions people ask.
 //!
 //! The difficulty is that any filter must find its last page fast among ten million rows, the rare ones too. Caller,
-//! server, tool, kind and status together are a *series*, and every row belongs to one. A filter is first answered
-//! on the small table of series; then only rows of those series are looked at, newest first. Sums by day and month
-//! are kept per series, so that statistics never touch the rows. Bodies stay in the journal: a row says where.
+//! server, tool, kind and status together are a *series*, and every call belongs to one. A filter is first answered
+//! on the small table of series; then only calls of those series are looked at, newest first. Sums by day and month
+//! are kept per series, so that statistics never touch the calls, which are packed into [`block`]s. Bodies stay in the
+//! journal: a call says where.
 
 mod batch;
+mod block;
+mod block_table;
+mod conversion;
 mod page;
 mod pool;
 mod removal;
@@ -132,7 +136,7 @@ impl Store {
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let pool = Pool::new(root.join(INDEX_FILE));
         let store = Self { pool: Arc::new(pool) };
-        store.pool.with(|connection| schema::create(connection))?;
+        store.pool.with(schema::create)?;
         Ok(store)
     }
 

@@ -1,6 +1,8 @@
 //! A ledger that cannot be written: no call without a record, unless the operator said so.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use harness::{Client, Era, Exchange, Gateway, Setup, eventually};
 use serde_json::json;
@@ -54,6 +56,30 @@ fn nothing_runs_while_nothing_can_be_recorded() {
     assert!(gateway.stop().success());
     let recorded = records(&gateway).iter().filter(|record| record.status.as_str() == "ok").count();
     assert_eq!(recorded, ran - 1, "all but the one that was withheld");
+}
+
+#[test]
+fn answers_that_wait_for_the_same_write_are_withheld_together() {
+    let shop = Shop::open();
+    let mut gateway = start(&shop, "deny");
+    let answered = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for era in [Era::BOTH; 4].into_iter().flatten() {
+            let client = Client::new(&gateway, era);
+            let answered = &answered;
+            scope.spawn(move || {
+                for _ in 0..MANY / 4 {
+                    if call(&client).answer.get("result").is_some() {
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert!(gateway.stop().success());
+    let recorded = records(&gateway).iter().filter(|record| record.status.as_str() == "ok").count();
+    assert!((5..MANY).contains(&recorded), "{recorded}");
+    assert_eq!(answered.into_inner(), recorded, "each that was answered, and no other");
 }
 
 #[test]

@@ -216,6 +216,9 @@ impl Passage {
     pub async fn next(&mut self) -> Piece {
         loop {
             let Some(inner) = self.inner.as_mut() else { return Piece::Cancelled };
+            if matches!(inner.ready.front(), Some(Piece::Last(_))) {
+                inner.on_record().await;
+            }
             if let Some(piece) = inner.ready.pop_front() {
                 if !matches!(piece, Piece::Message(_)) {
                     self.inner = None;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::folder::segment_path;
 use super::segment::{Chain, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader};
 use super::{Damage, DamageKind, Position, ReadError};
-use crate::record::Record;
+use crate::record::{Record, RecordView};
 
 const READ_BUFFER: usize = 128 << 10;
 
@@ -72,6 +72,11 @@ impl SegmentReader {
     /// The file being read.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The writer of the segment.
+    pub(crate) fn replica(&self) -> &Arc<str> {
+        &self.replica
     }
 
     /// Where the next frame begins.
@@ -149,12 +154,22 @@ impl SegmentReader {
     /// The next record with its offset, or nothing at the end.
     pub fn next_record(&mut self) -> Result<Option<(u64, Record)>, ReadError> {
         let replica = Arc::clone(&self.replica);
+        let to_record = |frame: &Frame<'_>, record: &RecordView<'_>| {
+            (frame.offset, record.to_record(replica, frame.sequence))
+        };
+        self.next_with(to_record)
+    }
+
+    /// What `read` makes of the next record and the frame around it, or nothing at the end.
+    pub(crate) fn next_with<T>(
+        &mut self,
+        read: impl FnOnce(&Frame<'_>, &RecordView<'_>) -> T,
+    ) -> Result<Option<T>, ReadError> {
         let Some(frame) = self.next_frame()? else { return Ok(None) };
-        let offset = frame.offset;
-        match Record::decode(frame.payload, replica, frame.sequence) {
-            Ok(record) => Ok(Some((offset, record))),
+        match RecordView::decode(frame.payload) {
+            Ok(record) => Ok(Some(read(&frame, &record))),
             Err(_) => {
-                let sequence = frame.sequence;
+                let Frame { offset, sequence, .. } = frame;
                 Err(Damage { segment: self.path.clone(), offset, sequence, kind: DamageKind::Record }.into())
             }
         }

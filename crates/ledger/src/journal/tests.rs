@@ -131,6 +131,35 @@ fn many_threads_share_one_chain() {
 }
 
 #[test]
+fn queued_records_are_written_together_when_the_first_is_asked_for() {
+    let place = Place::new();
+    let (writer, _) = place.open(ONE_SEGMENT);
+    let queued = ["a", "b", "c"].map(|caller| writer.enqueue(&record(caller)).unwrap());
+    assert_eq!(place.callers(), [], "nothing is written before somebody asks for it");
+    // In whichever order they ask, the order in which they came counts.
+    assert_eq!(writer.write(&queued[1]).unwrap().sequence, 2);
+    assert_eq!(place.callers(), numbered(&["a", "b", "c"]));
+    let later = writer.enqueue(&record("d")).unwrap();
+    for (sequence, queued) in (1..).zip(&queued) {
+        assert_eq!(writer.write(queued).unwrap().sequence, sequence);
+    }
+    assert_eq!(place.callers().len(), 3, "what came later is not written by asking for what is written");
+    assert_eq!(writer.write(&later).unwrap().sequence, 4);
+    assert_eq!(verify_folder(&place.folder()).unwrap().damage, None);
+}
+
+#[test]
+fn a_queue_that_nobody_writes_does_not_grow_without_end() {
+    let place = Place::new();
+    let (writer, _) = place.open(ONE_SEGMENT);
+    let body = vec![b'x'; 100_000];
+    let large = RecordRef { result: Some(BodyRef::new(&body, body.len())), ..record("large") };
+    let queued: Vec<_> = (0..11).map(|_| writer.enqueue(&large).unwrap()).collect();
+    assert_eq!(place.callers().len(), 11);
+    assert_eq!(writer.write(&queued[10]).unwrap().sequence, 11);
+}
+
+#[test]
 fn a_receipt_names_the_record_it_is_for() {
     let place = Place::new();
     let (writer, _) = place.open(ONE_SEGMENT);

@@ -1,12 +1,13 @@
 //! All records of one writer from a position on, across its segments.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::vec;
 
 use super::folder::segments;
 use super::reader::SegmentReader;
 use super::{DamageKind, Position, ReadError};
-use crate::record::Record;
+use crate::record::{Record, RecordView};
 
 /// An iterator over the records of a folder. Damage is reported once, then the walk goes on in the next segment.
 #[derive(Debug)]
@@ -15,6 +16,14 @@ pub struct FolderWalk {
     current: Option<(u64, SegmentReader)>,
     position: Position,
     end: Option<Position>,
+}
+
+/// Where a record stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) replica: &'a Arc<str>,
+    pub(crate) sequence: u64,
+    pub(crate) position: Position,
 }
 
 impl FolderWalk {
@@ -28,6 +37,41 @@ impl FolderWalk {
     /// Where the next record will be read: the place to begin another time.
     pub fn position(&self) -> Position {
         self.position
+    }
+
+    /// What `read` makes of the next record, without a copy of it.
+    pub(crate) fn next_with<T>(
+        &mut self,
+        mut read: impl FnMut(&Place<'_>, &RecordView<'_>) -> T,
+    ) -> Option<Result<T, ReadError>> {
+        loop {
+            let Some((number, reader)) = &mut self.current else {
+                match self.open_next()? {
+                    Ok(()) => continue,
+                    Err(error) => return Some(Err(error)),
+                }
+            };
+            let segment = *number;
+            let replica = Arc::clone(reader.replica());
+            let next = reader.next_with(|frame, record| {
+                let position = Position { segment, offset: frame.offset };
+                read(&Place { replica: &replica, sequence: frame.sequence, position }, record)
+            });
+            match next {
+                Ok(Some(made)) => {
+                    self.position.offset = reader.offset();
+                    return Some(Ok(made));
+                }
+                Ok(None) => self.current = None,
+                Err(error) => {
+                    self.current = None;
+                    self.pass_over(segment);
+                    if !self.is_unfinished_end(&error) {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
     }
 
     fn open_next(&mut self) -> Option<Result<(), ReadError>> {
@@ -75,28 +119,8 @@ impl Iterator for FolderWalk {
     type Item = Result<(Position, Record), ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let Some((number, reader)) = &mut self.current else {
-                match self.open_next()? {
-                    Ok(()) => continue,
-                    Err(error) => return Some(Err(error)),
-                }
-            };
-            let number = *number;
-            match reader.next_record() {
-                Ok(Some((offset, record))) => {
-                    self.position.offset = reader.offset();
-                    return Some(Ok((Position { segment: number, offset }, record)));
-                }
-                Ok(None) => self.current = None,
-                Err(error) => {
-                    self.current = None;
-                    self.pass_over(number);
-                    if !self.is_unfinished_end(&error) {
-                        return Some(Err(error));
-                    }
-                }
-            }
-        }
+        self.next_with(|place, record| {
+            (place.position, record.to_record(Arc::clone(place.replica), place.sequence))
+        })
     }
 }

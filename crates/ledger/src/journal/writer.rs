@@ -1,9 +1,10 @@
 //! Appending, from many threads at once, without losing an acknowledged record.
 //!
-//! A record is on its way to the disk (the `write` call has returned) before [`Writer::append`] does. To make that
+//! A record is on its way to the disk (the `write` call has returned) before [`Writer::write`] does. To make that
 //! cheap, appenders put their encoded record into a queue and then ask for the end of the journal. Whoever gets it
 //! finds either that somebody before has written its record along, or writes everything that is queued in one call.
 //! So the queue is locked for a copy, hashing happens once per record outside of it, and the write is shared.
+//! The longer an appender waits between the two steps, the more share one write; that is for it to judge.
 
 use std::cell::RefCell;
 use std::io;
@@ -21,6 +22,8 @@ use crate::record::RecordRef;
 
 /// A scratch buffer that grew beyond this is given back, so that one large record does not stay in memory.
 const KEPT_SCRATCH: usize = 64 << 10;
+/// Whoever makes the queue longer than this writes it at once.
+const MAXIMUM_QUEUED: usize = 1 << 20;
 
 /// When the disk is asked to confirm what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,14 @@ pub enum Durability {
 pub struct Receipt {
     /// The number of the record in the journal of its writer.
     pub sequence: u64,
+}
+
+/// A record that waits to be written together with others. It is in the journal once [`Writer::write`] says so.
+#[derive(Debug)]
+#[must_use = "a record may stay in memory until somebody asks for it to be written"]
+pub struct Queued {
+    batch: Arc<Batch>,
+    index: u64,
 }
 
 /// Why a record was not written.
@@ -112,13 +123,43 @@ impl Writer {
 
     /// Writes a record. When this returns a receipt, a killed process does not lose it.
     pub fn append(&self, record: &RecordRef<'_>) -> Result<Receipt, AppendError> {
-        let (batch, index) = self.enqueue(record)?;
-        let written = |first: u64| Receipt { sequence: first + index };
-        if let Some(outcome) = batch.outcome.get() {
+        self.write(&self.enqueue(record)?)
+    }
+
+    /// Puts a record among those that the next write takes along.
+    pub fn enqueue(&self, record: &RecordRef<'_>) -> Result<Queued, AppendError> {
+        thread_local! {
+            static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        let (queued, is_full) = SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            scratch.shrink_to(KEPT_SCRATCH);
+            record.encode(scratch);
+            if scratch.len() > MAXIMUM_PAYLOAD_LENGTH {
+                return Err(AppendError::TooLarge { size: scratch.len(), limit: MAXIMUM_PAYLOAD_LENGTH });
+            }
+            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let queued = Queued { batch: Arc::clone(&queue.batch), index: queue.lengths.len() as u64 };
+            queue.payloads.extend_from_slice(scratch);
+            queue.lengths.push(scratch.len());
+            Ok((queued, queue.payloads.len() > MAXIMUM_QUEUED))
+        })?;
+        if is_full {
+            // How that ended is told to all who are in the queue when they ask.
+            let _ = self.write(&queued);
+        }
+        Ok(queued)
+    }
+
+    /// Writes a queued record with all others that wait, unless that has been done. When this returns a receipt, a
+    /// killed process does not lose it.
+    pub fn write(&self, queued: &Queued) -> Result<Receipt, AppendError> {
+        let written = |first: u64| Receipt { sequence: first + queued.index };
+        if let Some(outcome) = queued.batch.outcome.get() {
             return outcome.clone().map(written);
         }
         let mut tail = self.lock_tail();
-        let outcome = batch.outcome.get_or_init(|| self.write_queue(&mut tail));
+        let outcome = queued.batch.outcome.get_or_init(|| self.write_queue(&mut tail));
         outcome.clone().map(written)
     }
 
@@ -145,25 +186,6 @@ impl Writer {
             Err(_) => tail.put_back(unsynced),
         }
         synced
-    }
-
-    fn enqueue(&self, record: &RecordRef<'_>) -> Result<(Arc<Batch>, u64), AppendError> {
-        thread_local! {
-            static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-        }
-        SCRATCH.with_borrow_mut(|scratch| {
-            scratch.clear();
-            scratch.shrink_to(KEPT_SCRATCH);
-            record.encode(scratch);
-            if scratch.len() > MAXIMUM_PAYLOAD_LENGTH {
-                return Err(AppendError::TooLarge { size: scratch.len(), limit: MAXIMUM_PAYLOAD_LENGTH });
-            }
-            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            let index = queue.lengths.len() as u64;
-            queue.payloads.extend_from_slice(scratch);
-            queue.lengths.push(scratch.len());
-            Ok((Arc::clone(&queue.batch), index))
-        })
     }
 
     /// Writes all that is queued. The caller holds the tail, so the queue's batch is the caller's own.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::encode::flag;
-use super::{Body, Digest, ENCODING_VERSION, Era, Kind, Record, Status};
+use super::{Body, BodyRef, Digest, ENCODING_VERSION, Era, Kind, Record, Status};
 
 /// Bytes that are no record.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +28,38 @@ pub enum DecodeError {
     OutOfRange,
 }
 
+/// A record as it lies in the journal, borrowed from there.
+#[derive(Debug)]
+pub(crate) struct RecordView<'a> {
+    pub(crate) time_us: i64,
+    pub(crate) caller: &'a str,
+    pub(crate) groups: Vec<&'a str>,
+    pub(crate) kind: Kind,
+    pub(crate) server: &'a str,
+    pub(crate) exposed: &'a str,
+    pub(crate) native: &'a str,
+    pub(crate) era: Era,
+    pub(crate) arguments: Option<BodyRef<'a>>,
+    pub(crate) result: Option<BodyRef<'a>>,
+    pub(crate) status: Status,
+    pub(crate) error_code: Option<i32>,
+    pub(crate) duration_us: u64,
+    pub(crate) price_reserved: u64,
+    pub(crate) price_settled: u64,
+    pub(crate) trace_id: Option<[u8; 16]>,
+    pub(crate) policy_revision: u64,
+}
+
 impl Record {
     /// Decodes the bytes of one whole record; replica and sequence come from the journal around them.
     pub fn decode(bytes: &[u8], replica: Arc<str>, sequence: u64) -> Result<Self, DecodeError> {
+        Ok(RecordView::decode(bytes)?.to_record(replica, sequence))
+    }
+}
+
+impl<'a> RecordView<'a> {
+    /// Decodes the bytes of one whole record.
+    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut input = Input { bytes };
         let [version, flags, kind, status, era] = input.array()?;
         if version != ENCODING_VERSION {
@@ -47,16 +76,16 @@ impl Record {
         let price_reserved = input.number()?;
         let price_settled = input.number()?;
         let policy_revision = input.number()?;
-        let caller = input.text()?.to_owned();
+        let caller = input.text()?;
         let group_count = input.number()?;
-        let groups = (0..group_count).map(|_| input.text().map(Arc::from)).collect::<Result<_, _>>()?;
-        let server = input.text()?.to_owned();
-        let exposed = input.text()?.to_owned();
+        let groups = (0..group_count).map(|_| input.text()).collect::<Result<_, _>>()?;
+        let server = input.text()?;
+        let exposed = input.text()?;
         let native = if flags & flag::NATIVE_ENDS_EXPOSED != 0 {
             let start = exposed.len().checked_sub(input.length()?).ok_or(DecodeError::OutOfRange)?;
-            exposed.get(start..).ok_or(DecodeError::OutOfRange)?.to_owned()
+            exposed.get(start..).ok_or(DecodeError::OutOfRange)?
         } else {
-            input.text()?.to_owned()
+            input.text()?
         };
         let error_code =
             if flags & flag::ERROR_CODE != 0 { Some(i32::from_le_bytes(input.array()?)) } else { None };
@@ -67,8 +96,6 @@ impl Record {
             return Err(DecodeError::TrailingBytes(input.bytes.len()));
         }
         Ok(Self {
-            replica,
-            sequence,
             time_us,
             caller,
             groups,
@@ -88,26 +115,49 @@ impl Record {
             policy_revision,
         })
     }
+
+    /// The same on its own, with its place in the journal.
+    pub(crate) fn to_record(&self, replica: Arc<str>, sequence: u64) -> Record {
+        Record {
+            replica,
+            sequence,
+            time_us: self.time_us,
+            caller: self.caller.to_owned(),
+            groups: self.groups.iter().copied().map(Arc::from).collect(),
+            kind: self.kind,
+            server: self.server.to_owned(),
+            exposed: self.exposed.to_owned(),
+            native: self.native.to_owned(),
+            era: self.era,
+            arguments: self.arguments.map(Body::from),
+            result: self.result.map(Body::from),
+            status: self.status,
+            error_code: self.error_code,
+            duration_us: self.duration_us,
+            price_reserved: self.price_reserved,
+            price_settled: self.price_settled,
+            trace_id: self.trace_id,
+            policy_revision: self.policy_revision,
+        }
+    }
 }
 
-struct Input<'a> {
+/// Bytes that are read from the front.
+pub(crate) struct Input<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Input<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
-        let (taken, rest) = self.bytes.split_at_checked(length).ok_or(DecodeError::EndsEarly)?;
-        self.bytes = rest;
-        Ok(taken)
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (taken, rest) = self.bytes.split_first_chunk().ok_or(DecodeError::EndsEarly)?;
-        self.bytes = rest;
-        Ok(*taken)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
-    fn number(&mut self) -> Result<u64, DecodeError> {
+    /// A number of variable length, as [`put_number`](super::put_number) writes it.
+    pub(crate) fn number(&mut self) -> Result<u64, DecodeError> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
             let [byte] = self.array()?;
@@ -123,6 +173,18 @@ impl<'a> Input<'a> {
         Err(DecodeError::OutOfRange)
     }
 
+    fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.bytes.split_at_checked(length).ok_or(DecodeError::EndsEarly)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, rest) = self.bytes.split_first_chunk().ok_or(DecodeError::EndsEarly)?;
+        self.bytes = rest;
+        Ok(*taken)
+    }
+
     fn length(&mut self) -> Result<usize, DecodeError> {
         usize::try_from(self.number()?).map_err(|_| DecodeError::OutOfRange)
     }
@@ -132,7 +194,7 @@ impl<'a> Input<'a> {
         std::str::from_utf8(self.take(length)?).map_err(|_| DecodeError::NotText)
     }
 
-    fn body(&mut self) -> Result<Body, DecodeError> {
+    fn body(&mut self) -> Result<BodyRef<'a>, DecodeError> {
         let size_and_digest = self.number()?;
         let digest = if size_and_digest & 1 == 0 {
             Digest::Checksum(u64::from_le_bytes(self.array()?))
@@ -140,6 +202,6 @@ impl<'a> Input<'a> {
             Digest::Sha256(self.array()?)
         };
         let length = self.length()?;
-        Ok(Body { size: size_and_digest >> 1, digest, kept: self.take(length)?.to_vec() })
+        Ok(BodyRef { size: size_and_digest >> 1, digest, kept: self.take(length)? })
     }
 }

@@ -1,21 +1,22 @@
 //! Copying records from the journal into the index, exactly once.
 //!
-//! Rows, sums and the position in the journal change in one transaction. Whatever is interrupted is done again from
-//! the position that stands, and the primary key refuses a row that is already there before it is summed twice.
+//! Calls, sums and the position in the journal change in one transaction. Whatever is interrupted is done again from
+//! the position that stands, and a call that is already there is known by its sequence before it is summed twice.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::schema::row_id;
+use super::block::Entry;
+use super::block_table::BlockWriter;
 use super::statistics::Sums;
 use super::{Store, StoreError};
 use crate::calendar::Calendar;
 use crate::journal::folder::replica_of;
-use crate::journal::walk::FolderWalk;
+use crate::journal::walk::{FolderWalk, Place};
 use crate::journal::{Position, ReadError};
-use crate::record::Record;
+use crate::record::RecordView;
 
 /// Records per transaction.
 const BATCH_SIZE: usize = 4_096;
@@ -35,7 +36,7 @@ type SeriesKey = (i64, i64, i64, u8, u8);
 /// What a batch did.
 #[derive(Debug, Default)]
 pub struct Shipped {
-    /// Rows that are new in the index.
+    /// Calls that are new in the index.
     pub records: u64,
     /// Whether the journal may hold more.
     pub is_full: bool,
@@ -43,7 +44,7 @@ pub struct Shipped {
     pub damage: Vec<ReadError>,
 }
 
-/// Copies all records of a folder up to `end`. Says how many rows are new, and what could not be read.
+/// Copies all records of a folder up to `end`. Says how many calls are new, and what could not be read.
 pub fn ship_folder(
     store: &Store,
     connection: &mut Connection,
@@ -80,16 +81,22 @@ fn ship_batch(
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
     let (replica, start) = replica_position(&transaction, &name).map_err(sqlite)?;
     let mut walk = FolderWalk::new(folder, start, end)?;
-    let mut batch =
-        Batch { transaction: &transaction, replica, known, sums: HashMap::new(), last_us: HashMap::new() };
+    let mut batch = Batch {
+        transaction: &transaction,
+        replica,
+        blocks: BlockWriter::new(&transaction),
+        known,
+        sums: HashMap::new(),
+        last_us: HashMap::new(),
+    };
     let mut shipped = Shipped::default();
     let mut steps = 0;
-    for step in walk.by_ref().take(BATCH_SIZE) {
+    while steps < BATCH_SIZE
+        && let Some(step) = walk.next_with(|place, record| batch.insert(place, record, calendar))
+    {
         steps += 1;
         match step {
-            Ok((position, record)) => {
-                shipped.records += u64::from(batch.insert(&record, position, calendar).map_err(sqlite)?);
-            }
+            Ok(inserted) => shipped.records += u64::from(inserted.map_err(sqlite)?),
             Err(ReadError::Damage(damage)) => shipped.damage.push(damage.into()),
             Err(error) => return Err(error.into()),
         }
@@ -119,6 +126,7 @@ fn replica_position(transaction: &Transaction<'_>, name: &str) -> rusqlite::Resu
 struct Batch<'a> {
     transaction: &'a Transaction<'a>,
     replica: i64,
+    blocks: BlockWriter<'a>,
     known: &'a mut KnownIds,
     /// By series and day.
     sums: HashMap<(i64, i32), Sums>,
@@ -128,28 +136,29 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// Adds a record; says whether it was new.
-    fn insert(&mut self, record: &Record, position: Position, calendar: &Calendar) -> rusqlite::Result<bool> {
-        let series = self.series_id(record)?;
-        let arguments_size = record.arguments.as_ref().map_or(0, |body| body.size);
-        let result_size = record.result.as_ref().map_or(0, |body| body.size);
-        let inserted = self
-            .transaction
-            .prepare_cached("INSERT OR IGNORE INTO call VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
-            .execute(params![
-                row_id(self.replica, record.sequence),
-                series,
-                record.time_us,
-                record.error_code,
-                as_stored(record.duration_us),
-                as_stored(arguments_size),
-                as_stored(result_size),
-                as_stored(record.price_settled),
-                as_stored(position.segment),
-                as_stored(position.offset),
-            ])?;
-        if inserted == 0 {
+    fn insert(
+        &mut self,
+        place: &Place<'_>,
+        record: &RecordView<'_>,
+        calendar: &Calendar,
+    ) -> rusqlite::Result<bool> {
+        if self.blocks.is_known(self.replica, place.sequence)? {
             return Ok(false);
         }
+        let series = self.series_id(record)?;
+        let arguments_size = record.arguments.map_or(0, |body| body.size);
+        let result_size = record.result.map_or(0, |body| body.size);
+        let entry = Entry {
+            series,
+            time_us: record.time_us,
+            error_code: record.error_code,
+            duration_us: record.duration_us,
+            arguments_size,
+            result_size,
+            price_settled: record.price_settled,
+            offset: place.position.offset,
+        };
+        self.blocks.push(self.replica, place.sequence, place.position.segment, entry)?;
         let day = calendar.day_of(record.time_us).0;
         self.sums.entry((series, day)).or_default().add(&Sums {
             calls: 1,
@@ -163,8 +172,9 @@ impl Batch<'_> {
         Ok(true)
     }
 
-    /// Writes the sums and the new position.
-    fn finish(self, position: Position) -> rusqlite::Result<()> {
+    /// Writes what is left of the calls, the sums and the new position.
+    fn finish(mut self, position: Position) -> rusqlite::Result<()> {
+        self.blocks.finish()?;
         let mut months: HashMap<(i64, i32), Sums> = HashMap::new();
         for ((series, day), sums) in &self.sums {
             self.add_sums("day_sum", "day", *series, *day, sums)?;
@@ -212,10 +222,10 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn series_id(&mut self, record: &Record) -> rusqlite::Result<i64> {
-        let caller = self.name_id(&record.caller)?;
-        let server = self.name_id(&record.server)?;
-        let tool = self.name_id(&record.exposed)?;
+    fn series_id(&mut self, record: &RecordView<'_>) -> rusqlite::Result<i64> {
+        let caller = self.name_id(record.caller)?;
+        let server = self.name_id(record.server)?;
+        let tool = self.name_id(record.exposed)?;
         let key = (caller, server, tool, record.kind.code(), record.status.code());
         if let Some(id) = self.known.series.get(&key) {
             return Ok(*id);

@@ -1,12 +1,12 @@
-//! Taking rows and old sums out of the index when their segments go.
+//! Taking calls and old sums out of the index when their segments go.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::schema::row_id;
+use super::block_table;
 use super::{Store, StoreError};
 
 /// Small steps, so that nobody waits long for the one lock on writing.
-const ROWS_AT_ONCE: u64 = 5_000;
+const CALLS_AT_ONCE: u64 = 5_000;
 
 impl Store {
     /// The segment up to which the journal of a writer is in the index; that one is not all there yet.
@@ -16,8 +16,9 @@ impl Store {
         Ok(found.map_err(|source| self.pool.error(source))?.unwrap_or(0))
     }
 
-    /// Removes the rows of a writer from the sequence `first` up to and without `end`.
-    pub(crate) fn remove_rows(
+    /// Removes the calls of a writer from the sequence `first` up to and without `end`, which must be those of whole
+    /// segments.
+    pub(crate) fn remove_calls(
         &self,
         connection: &Connection,
         replica: &str,
@@ -29,11 +30,12 @@ impl Store {
             let Some(replica) = connection.query_row(find, [replica], |row| row.get(0)).optional()? else {
                 return Ok(());
             };
-            let mut delete = connection.prepare_cached("DELETE FROM call WHERE id >= ?1 AND id < ?2")?;
             let mut start = first;
             while start < end {
-                let stop = end.min(start.saturating_add(ROWS_AT_ONCE));
-                delete.execute(params![row_id(replica, start), row_id(replica, stop)])?;
+                let stop = end.min(start.saturating_add(CALLS_AT_ONCE));
+                let transaction = connection.unchecked_transaction()?;
+                block_table::remove_range(&transaction, replica, start..stop)?;
+                transaction.commit()?;
                 start = stop;
             }
             Ok(())

@@ -1,10 +1,14 @@
 //! The tables of the index.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
-/// A row's id is its writer's id above these bits and its sequence in them: exactly once by primary key, and no
-/// index of its own.
-pub(super) const SEQUENCE_BITS: u32 = 40;
+use super::conversion;
+
+/// A call's id is its writer's id above these bits and its sequence in them. A block has the id of its first call.
+const SEQUENCE_BITS: u32 = 40;
+
+/// The version of the tables, as `user_version` has it. The first had a row for each call and no number.
+const VERSION: i64 = 2;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS replica (
@@ -29,20 +33,22 @@ CREATE TABLE IF NOT EXISTS series (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS series_by_server ON series (server, status);
 CREATE INDEX IF NOT EXISTS series_by_tool ON series (tool, status);
-CREATE TABLE IF NOT EXISTS call (
+CREATE TABLE IF NOT EXISTS block (
     id INTEGER PRIMARY KEY,
-    series INTEGER NOT NULL,
-    time_us INTEGER NOT NULL,
-    error_code INTEGER,
-    duration_us INTEGER NOT NULL,
-    arguments_size INTEGER NOT NULL,
-    result_size INTEGER NOT NULL,
-    price_settled INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    first_us INTEGER NOT NULL,
+    last_us INTEGER NOT NULL,
     segment INTEGER NOT NULL,
-    offset INTEGER NOT NULL
+    entries BLOB NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS call_by_time ON call (time_us);
-CREATE INDEX IF NOT EXISTS call_by_series ON call (series, time_us);
+CREATE INDEX IF NOT EXISTS block_by_time ON block (last_us, first_us);
+CREATE TABLE IF NOT EXISTS series_block (
+    series INTEGER NOT NULL,
+    last_us INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    first_us INTEGER NOT NULL,
+    PRIMARY KEY (series, last_us, block)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS day_sum (
     series INTEGER NOT NULL,
     day INTEGER NOT NULL,
@@ -65,12 +71,35 @@ CREATE TABLE IF NOT EXISTS month_sum (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Makes the tables that are missing.
-pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(SCHEMA)
+/// Makes the tables that are missing, and brings those of an older version up to date.
+pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    let version = |connection: &Connection| {
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
+    };
+    if version(connection)? >= VERSION {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    if version(&transaction)? < VERSION {
+        transaction.execute_batch(SCHEMA)?;
+        conversion::pack_rows(&transaction)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
 }
 
-/// The id of a row.
+/// The id of a call.
 pub(super) fn row_id(replica: i64, sequence: u64) -> i64 {
     (replica << SEQUENCE_BITS) | sequence as i64 & ((1 << SEQUENCE_BITS) - 1)
+}
+
+/// The writer in the id of a call.
+pub(super) fn replica_of(id: i64) -> i64 {
+    id >> SEQUENCE_BITS
+}
+
+/// The sequence in the id of a call.
+pub(super) fn sequence_of(id: i64) -> u64 {
+    id.unsigned_abs() & ((1 << SEQUENCE_BITS) - 1)
 }

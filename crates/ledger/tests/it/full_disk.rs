@@ -33,8 +33,15 @@ fn child_fills_the_disk() {
     assert!(health.last_error.is_some());
     assert!(ledger.append(&large).is_err(), "there is still no room");
 
+    // Who waits for the same write shares its failure, even with a record that would have fitted.
+    let small = call("small", "forecast", Status::Ok, NOON_US);
+    let queued = [&small, &large, &small].map(|record| ledger.enqueue(record).unwrap());
+    for waiting in queued {
+        assert!(matches!(ledger.write(&waiting), Err(AppendError::Write { .. })));
+    }
+
     // A small record fits where the large one did not, if nothing of that one is left.
-    let receipt = ledger.append(&call("small", "forecast", Status::Ok, NOON_US)).unwrap();
+    let receipt = ledger.append(&small).unwrap();
     assert_eq!(receipt.sequence, written + 1);
     assert!(ledger.health().writable);
     ledger.close();

@@ -107,6 +107,85 @@ fn what_is_shipped_twice_counts_once() {
 }
 
 #[test]
+fn calls_that_come_one_by_one_are_found_one_by_one() {
+    let place = TempDir::new().unwrap();
+    let ledger = open(place.path());
+    for count in 0..200u64 {
+        let caller = ["ann", "bob"][count as usize % 2];
+        ledger.append(&call(caller, "forecast", Status::Ok, NOON_US - count as i64)).unwrap();
+        ledger.catch_up().unwrap();
+    }
+    let store = ledger.store();
+    let blocks = Connection::open(store.path()).unwrap();
+    let count: i64 = blocks.query_row("SELECT count(*) FROM block", [], |row| row.get(0)).unwrap();
+    assert!(count < 10, "a quiet gateway does not leave a block for each call, but there are {count}");
+    for (caller, expected) in [(None, 200), (Some("ann"), 100), (Some("cy"), 0)] {
+        let filter = Filter { caller: caller.map(str::to_owned), ..Filter::default() };
+        assert_eq!(store.page(&filter, None, 1_000).unwrap().rows.len(), expected);
+    }
+    for sequence in 1..=200 {
+        let row = store.call("local-0", sequence).unwrap().unwrap();
+        assert_eq!((row.sequence, row.time_us), (sequence, NOON_US + 1 - sequence as i64));
+        assert_eq!(ledger.reader().read("local-0", row.position).unwrap().unwrap().sequence, sequence);
+    }
+    for unknown in [0, 201, 1 + (1 << 40)] {
+        assert_eq!(store.call("local-0", unknown).unwrap(), None);
+    }
+}
+
+/// The table of calls that the first version had.
+const FIRST_VERSION: &str = "
+DROP TABLE block;
+DROP TABLE series_block;
+CREATE TABLE call (
+    id INTEGER PRIMARY KEY, series INTEGER NOT NULL, time_us INTEGER NOT NULL, error_code INTEGER,
+    duration_us INTEGER NOT NULL, arguments_size INTEGER NOT NULL, result_size INTEGER NOT NULL,
+    price_settled INTEGER NOT NULL, segment INTEGER NOT NULL, offset INTEGER NOT NULL
+) STRICT;
+PRAGMA user_version = 0;";
+
+#[test]
+fn an_index_of_the_first_version_is_gone_on_with() {
+    let place = TempDir::new().unwrap();
+    filled(&place).close();
+    let state = || {
+        let store = Store::open(place.path()).unwrap();
+        let rows = store.page(&Filter::default(), None, 1_000).unwrap().rows;
+        (rows, store.month_of_all_callers(202607).unwrap())
+    };
+    let before = state();
+    let connection = Connection::open(place.path().join(INDEX_FILE)).unwrap();
+    connection.execute_batch(FIRST_VERSION).unwrap();
+    for row in &before.0 {
+        let series = "(SELECT x.id FROM series x JOIN name a ON a.id = x.caller JOIN name t ON t.id = x.tool
+                       WHERE a.text = ?2 AND t.text = ?3 AND x.status = ?4)";
+        let insert = format!("INSERT INTO call VALUES (?1, {series}, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+        let values = rusqlite::params![
+            1 << 40 | row.sequence as i64,
+            row.caller,
+            row.tool,
+            row.status.code(),
+            row.time_us,
+            row.error_code,
+            row.duration_us,
+            row.arguments_size,
+            row.result_size,
+            row.price_settled,
+            row.position.segment,
+            row.position.offset,
+        ];
+        connection.execute(&insert, values).unwrap();
+    }
+    drop(connection);
+    assert_eq!(state(), before);
+    let ledger = open(place.path());
+    ledger.append(&call("ann", "forecast", Status::Ok, NOON_US)).unwrap();
+    ledger.catch_up().unwrap();
+    assert_eq!(ledger.health().shipped, 1);
+    assert_eq!(state().0.len(), before.0.len() + 1);
+}
+
+#[test]
 fn a_lost_index_is_made_again() {
     let place = TempDir::new().unwrap();
     filled(&place).close();

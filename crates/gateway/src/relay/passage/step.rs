@@ -234,7 +234,7 @@ impl Inner {
         let message = &answer.message;
         let code = error_code(message);
         let ended = Ended { status, error_code: code, body: message.body() };
-        let remaining = match self.closing.as_mut().map(|closing| closing.close(ended)) {
+        let remaining = match self.closing.as_mut().map(|closing| closing.begin_to_close(ended)) {
             None => Vec::new(),
             Some(Ok(remaining)) => remaining,
             Some(Err(unrecorded)) => {
@@ -251,6 +251,15 @@ impl Inner {
                 .unwrap_or(bytes);
         }
         self.ready.push_back(Piece::Last(Last { bytes, code, headers }));
+    }
+
+    /// Returns when the call is on record, as it must be before its answer leaves. Dropping the future loses nothing.
+    pub(super) async fn on_record(&mut self) {
+        let Some(closing) = &mut self.closing else { return };
+        if let Err(unrecorded) = closing.on_record().await {
+            self.ready.clear();
+            self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
+        }
     }
 
     fn repeat(&mut self, round: &Round) {

@@ -3,20 +3,25 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::schema::{create, row_id};
+use rusqlite::params;
+
+use crate::store::block::Entry;
+use crate::store::block_table::BlockWriter;
+use crate::store::schema::create;
 
 type Call = (i64, u8, u8, u8, u8);
 
 /// An index with these calls: time, caller, server, tool, status.
 fn index(calls: &[Call]) -> Connection {
-    let connection = Connection::open_in_memory().unwrap();
-    create(&connection).unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
+    create(&mut connection).unwrap();
     connection.execute("INSERT INTO replica VALUES (1, 'local-0', 0, 0)", []).unwrap();
     for number in 0..4i64 {
         connection
             .execute("INSERT INTO name VALUES (?1, ?2)", params![number + 1, format!("n{number}")])
             .unwrap();
     }
+    let mut blocks = BlockWriter::new(&connection);
     for (sequence, (time_us, caller, server, tool, status)) in (1..).zip(calls) {
         let key = params![caller + 1, server + 1, tool + 1, status + 1, time_us];
         let series: i64 = connection
@@ -27,9 +32,21 @@ fn index(calls: &[Call]) -> Connection {
                 |row| row.get(0),
             )
             .unwrap();
-        let row = params![row_id(1, sequence), series, time_us];
-        connection.execute("INSERT INTO call VALUES (?1, ?2, ?3, NULL, 1, 2, 3, 4, 1, 0)", row).unwrap();
+        let entry = Entry {
+            series,
+            time_us: *time_us,
+            error_code: None,
+            duration_us: 1,
+            arguments_size: 2,
+            result_size: 3,
+            price_settled: 4,
+            offset: sequence * 100,
+        };
+        // Every seventh call begins a segment, and with it a block.
+        blocks.push(1, sequence, sequence / 7, entry).unwrap();
     }
+    blocks.finish().unwrap();
+    drop(blocks);
     connection
 }
 
@@ -68,10 +85,12 @@ proptest! {
         let range = Range { from_us, before: Cursor { time_us: before, id: row_id(1, 30) } };
         let connection = index(&calls);
         let expected = expected(&calls, &filter, range, limit);
-        prop_assert_eq!(&find(&connection, &filter, range, limit).unwrap(), &expected);
+        let found = find(&connection, &filter, range, limit).unwrap();
+        prop_assert_eq!(found.iter().map(|found| found.cursor).collect::<Vec<_>>(), expected);
         let (conditions, values) = series_conditions(&filter);
-        prop_assert_eq!(&walk_back(&connection, &conditions, values, range, limit).unwrap(), &expected);
-        let times: Vec<_> = read_rows(&connection, &expected).unwrap().iter().map(|row| row.time_us).collect();
-        prop_assert_eq!(times, expected.iter().map(|cursor| cursor.time_us).collect::<Vec<_>>());
+        let matches = series_matcher(&connection, &conditions, values);
+        prop_assert_eq!(&walk_back(&connection, range, limit, matches).unwrap(), &found);
+        let times: Vec<_> = Rows::new(&connection).read(&found).unwrap().iter().map(|row| row.time_us).collect();
+        prop_assert_eq!(times, found.iter().map(|found| found.cursor.time_us).collect::<Vec<_>>());
     }
 }
