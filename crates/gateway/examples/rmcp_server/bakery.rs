@@ -23,7 +23,7 @@ const OVEN: u32 = 100;
 
 /// The server. Clones are handlers of the same bakery.
 #[derive(Clone)]
-pub struct Bakery {
+pub(crate) struct Bakery {
     shelf: Arc<watch::Sender<Shelf>>,
     /// How long a loaf is in the oven.
     baking_time: Duration,
@@ -31,7 +31,7 @@ pub struct Bakery {
 
 /// What there is to sell, and what will be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shelf {
+pub(crate) struct Shelf {
     pub loaves: u32,
     pub in_the_oven: u32,
 }
@@ -56,12 +56,12 @@ struct Customer {
 
 impl Bakery {
     /// A bakery with an empty shelf.
-    pub fn new(baking_time: Duration) -> Bakery {
+    pub(crate) fn new(baking_time: Duration) -> Bakery {
         Bakery { shelf: Arc::default(), baking_time }
     }
 
     /// Follows what happens on the shelf.
-    pub fn watch(&self) -> watch::Receiver<Shelf> {
+    pub(crate) fn watch(&self) -> watch::Receiver<Shelf> {
         self.shelf.subscribe()
     }
 }

@@ -28,7 +28,7 @@ struct PipeTransport {
 
 /// Mounts a server. `make` is asked for a handler whenever the gateway connects; what shall outlive a connection is
 /// shared between the handlers it makes.
-pub fn mount<S: ServerHandler>(make: impl Fn() -> S + Send + Sync + 'static) -> InProcess {
+pub(crate) fn mount<S: ServerHandler>(make: impl Fn() -> S + Send + Sync + 'static) -> InProcess {
     InProcess::new(Arc::new(Mounted { make }))
 }
 
