@@ -39,7 +39,8 @@ pub(crate) fn explain(
     }
     let narrowing = query.narrow.as_deref().map(narrow::patterns).transpose();
     let narrowing = narrowing.map_err(|error| Problem::invalid(error.to_string()))?;
-    let check = published.check(&thing.exposed).filter(|_| thing.kind == Kind::Tool);
+    let tool = published.tool(&thing.exposed).filter(|_| thing.kind == Kind::Tool);
+    let check = tool.and_then(|tool| tool.check.as_ref());
     let request = Request {
         subject: thing.subject(),
         narrowing: narrowing.as_ref(),

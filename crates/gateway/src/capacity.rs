@@ -1,9 +1,8 @@
 //! How many calls are under way at a time, over all servers; further ones wait in the order in which they came.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// How many calls may wait for each that is under way.
 const WAITING_PER_PLACE: usize = 4;
@@ -11,7 +10,7 @@ const WAITING_PER_PLACE: usize = 4;
 /// The places for calls.
 #[derive(Debug)]
 pub struct Capacity {
-    places: Arc<Semaphore>,
+    places: Semaphore,
     waiting: AtomicUsize,
     max_waiting: usize,
 }
@@ -26,15 +25,15 @@ impl Capacity {
     pub fn new(places: usize) -> Capacity {
         let places = places.clamp(1, Semaphore::MAX_PERMITS);
         Capacity {
-            places: Arc::new(Semaphore::new(places)),
+            places: Semaphore::new(places),
             waiting: AtomicUsize::new(0),
             max_waiting: places.saturating_mul(WAITING_PER_PLACE),
         }
     }
 
     /// A place for a call, when its turn has come.
-    pub async fn place(&self) -> Result<Option<OwnedSemaphorePermit>, Full> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+    pub async fn place(&self) -> Result<Option<SemaphorePermit<'_>>, Full> {
+        if let Ok(place) = self.places.try_acquire() {
             return Ok(Some(place));
         }
         let waiting = self.waiting.fetch_add(1, Ordering::AcqRel);
@@ -43,7 +42,7 @@ impl Capacity {
             return Err(Full(waiting));
         }
         // The places are never closed, so there is always one in the end.
-        Ok(Arc::clone(&self.places).acquire_owned().await.ok())
+        Ok(self.places.acquire().await.ok())
     }
 }
 
@@ -58,6 +57,8 @@ impl Drop for Left<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[tokio::test]

@@ -30,7 +30,7 @@ pub fn request(
     gate: &Arc<Gate>,
     client: &Client,
     narrowing: Option<&Narrowing>,
-    target: &Target,
+    target: &Arc<Target>,
     check: Option<&ToolCheck>,
     call: Call,
 ) -> Result<(Admitted<Call>, Closing), Stopped> {
@@ -60,7 +60,7 @@ pub fn request(
 pub fn owner(
     gate: &Arc<Gate>,
     client: &Client,
-    target: &Target,
+    target: &Arc<Target>,
     message: &Message,
 ) -> Result<Closing, Stopped> {
     let now = Timestamp::now();
@@ -89,7 +89,7 @@ pub fn is_visible(
     gate.standing(principal).is_visible(&subject(target), narrowing)
 }
 
-fn draft(client: &Client, target: &Target, message: &Message, now: Timestamp) -> Draft {
+fn draft(client: &Client, target: &Arc<Target>, message: &Message, now: Timestamp) -> Draft {
     Draft {
         time_us: now.as_microsecond(),
         principal: Arc::clone(client.principal()),
@@ -98,9 +98,7 @@ fn draft(client: &Client, target: &Target, message: &Message, now: Timestamp) ->
             Kind::Resource => toolgate_ledger::Kind::ResourceRead,
             Kind::Prompt => toolgate_ledger::Kind::PromptGet,
         },
-        server: Arc::clone(&target.server),
-        exposed: Arc::clone(&target.exposed),
-        native: Arc::clone(&target.native),
+        target: Arc::clone(target),
         era: client.era(),
         arguments: message.field_bytes(Field::Arguments),
         trace_id: trace_id(message),

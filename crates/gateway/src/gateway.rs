@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -22,7 +22,7 @@ use crate::gate::Gate;
 use crate::isolated::Isolated;
 use crate::listen::Listeners;
 use crate::published::Published;
-use crate::relay::{Parked, Tasks};
+use crate::relay::{Parked, Tasks, Traffic};
 use crate::results::{Limits, Results};
 use crate::seal::{Seal, SealError};
 use crate::session::table::Sessions;
@@ -82,9 +82,7 @@ pub struct Gateway {
     pub fleet: Fleet,
     pub gate: Arc<Gate>,
     pub isolated: Isolated,
-    pub capacity: Arc<Capacity>,
-    pub parked: Arc<Parked>,
-    pub tasks: Arc<Tasks>,
+    pub traffic: Arc<Traffic>,
     pub results: Arc<Results>,
     pub listeners: Listeners,
     pub subscriptions: Arc<Subscriptions>,
@@ -119,9 +117,11 @@ impl Gateway {
             fleet,
             gate: Arc::new(gate),
             isolated: Isolated::new(Arc::clone(&subscriptions)),
-            capacity: Arc::new(Capacity::new(settings.max_concurrency)),
-            parked: Arc::new(Parked::new(Arc::clone(&seal))),
-            tasks: Arc::default(),
+            traffic: Arc::new(Traffic {
+                capacity: Capacity::new(settings.max_concurrency),
+                parked: Parked::new(Arc::clone(&seal)),
+                tasks: Tasks::default(),
+            }),
             results: Arc::new(Results::under(settings.state_dir.as_deref(), settings.results)),
             listeners: Listeners::default(),
             subscriptions,
@@ -153,9 +153,9 @@ impl Gateway {
         self.publish();
     }
 
-    /// What clients see now.
-    pub fn published(&self) -> Arc<Published> {
-        self.published.load_full()
+    /// What clients see now. Not counted as a reference, which all threads would count at one place.
+    pub fn published(&self) -> Guard<Arc<Published>> {
+        self.published.load()
     }
 
     /// Enters a session and gives its id.

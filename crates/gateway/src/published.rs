@@ -11,6 +11,7 @@ use crate::catalog::{Catalog, Kind, Lens, Listing, Naming, View};
 use crate::enforce::arguments::ToolCheck;
 use crate::fleet::Member;
 use crate::greeting::Greeting;
+use crate::router::Target;
 
 /// How many classes of clients have their lists ready. Beyond it all are made anew when they are asked for.
 const MAX_VIEWS: usize = 1024;
@@ -23,10 +24,18 @@ pub struct Published {
     pub members: Vec<Arc<Member>>,
     by_name: HashMap<Arc<str>, usize>,
     views: ArcSwap<HashMap<VisibilityClass, Arc<View>>>,
-    checks: HashMap<Arc<str>, ToolCheck>,
+    tools: HashMap<Arc<str>, Tool>,
     /// Whether results may be kept here, so that clients should know how they are read.
     pub keeps_results: bool,
     pub greeting: Greeting,
+}
+
+/// What each call of a tool needs of it.
+#[derive(Debug)]
+pub struct Tool {
+    pub target: Arc<Target>,
+    /// What its arguments must be, where it says so.
+    pub check: Option<ToolCheck>,
 }
 
 impl Published {
@@ -46,12 +55,16 @@ impl Published {
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
         let catalog = Catalog::merge(listings, naming).with_skills(skills);
-        let checks = catalog
+        let tools = catalog
             .items(Kind::Tool)
             .iter()
-            .filter_map(|item| {
-                let schema = item.entry().input_schema()?;
-                Some((Arc::clone(item.exposed_name()), ToolCheck::new(schema)))
+            .map(|item| {
+                let price = members.get(item.server()).and_then(|member| member.declared_price(item.entry()));
+                let tool = Tool {
+                    target: Arc::new(Target::of(item, toolgate_governance::Kind::Tool, price)),
+                    check: item.entry().input_schema().map(ToolCheck::new),
+                };
+                (Arc::clone(item.exposed_name()), tool)
             })
             .collect();
         Published {
@@ -59,7 +72,7 @@ impl Published {
             members: members.to_vec(),
             by_name,
             views: ArcSwap::default(),
-            checks,
+            tools,
             keeps_results: members.iter().any(|member| member.desired.keeps_long_output),
             greeting,
         }
@@ -79,9 +92,9 @@ impl Published {
         view
     }
 
-    /// The check of a tool's arguments.
-    pub fn check(&self, exposed: &str) -> Option<&ToolCheck> {
-        self.checks.get(exposed)
+    /// A tool by the name that clients know.
+    pub fn tool(&self, exposed: &str) -> Option<&Tool> {
+        self.tools.get(exposed)
     }
 
     /// One server by its name.

@@ -9,6 +9,7 @@ use toolgate_ledger::{AppendError, Kind, Ledger, Queued, Receipt, RecordRef, Sta
 use toolgate_protocol::Era;
 
 use crate::principal::Principal;
+use crate::router::Target;
 
 /// What happens to calls while nothing can be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +36,7 @@ pub struct Draft {
     pub time_us: i64,
     pub principal: Arc<Principal>,
     pub kind: Kind,
-    pub server: Arc<str>,
-    pub exposed: Arc<str>,
-    pub native: Arc<str>,
+    pub target: Arc<Target>,
     pub era: Era,
     pub arguments: Option<Bytes>,
     pub trace_id: Option<[u8; 16]>,
@@ -91,9 +90,9 @@ impl Recorder {
             caller: &draft.principal.id,
             groups: &draft.principal.groups,
             kind: draft.kind,
-            server: &draft.server,
-            exposed: &draft.exposed,
-            native: &draft.native,
+            server: &draft.target.server,
+            exposed: &draft.target.exposed,
+            native: &draft.target.native,
             era: match draft.era {
                 Era::Legacy => toolgate_ledger::Era::Legacy,
                 Era::Modern => toolgate_ledger::Era::Modern,

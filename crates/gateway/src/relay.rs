@@ -22,6 +22,17 @@ pub use tasks::Tasks;
 use bytes::Bytes;
 use toolgate_protocol::{Message, Method};
 
+use crate::capacity::Capacity;
+
+/// What all requests under way have in common. One handle to all of it: each would be counted for each call, by all
+/// threads at one place.
+#[derive(Debug)]
+pub struct Traffic {
+    pub capacity: Capacity,
+    pub parked: Parked,
+    pub tasks: Tasks,
+}
+
 /// What of a client's request is needed to answer it.
 #[derive(Clone, Debug)]
 pub struct Asked {

@@ -30,7 +30,7 @@ pub struct Target {
 pub struct Routed {
     pub member: Arc<Member>,
     /// Nothing for requests about a task, which name neither tool nor resource.
-    pub target: Option<Target>,
+    pub target: Option<Arc<Target>>,
     /// The document of the skill that the target is a file of. Who may not see it may not see its files.
     pub skill: Option<Target>,
     /// Where the exposed name stands, and what the server calls it; nothing where the two are the same.
@@ -39,9 +39,22 @@ pub struct Routed {
     pub parameters: Vec<(String, String)>,
 }
 
+impl Target {
+    /// What an item of the catalogue is to policy and ledger.
+    pub fn of(item: &Item, kind: Kind, declared_price: Option<Micros>) -> Target {
+        Target {
+            kind,
+            server: Arc::clone(item.server_name()),
+            exposed: Arc::clone(item.exposed_name()),
+            native: Arc::clone(item.native()),
+            declared_price,
+        }
+    }
+}
+
 impl Routed {
     /// A request for a target, which it names at `place`.
-    fn new(member: &Arc<Member>, target: Target, place: Option<Span>) -> Routed {
+    fn new(member: &Arc<Member>, target: Arc<Target>, place: Option<Span>) -> Routed {
         let renamed = place.filter(|_| target.native != target.exposed);
         Routed {
             member: Arc::clone(member),
@@ -58,15 +71,17 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
     match message.method() {
         Some(Method::ToolsCall) => {
             let name = required(message, Field::Name, "name")?;
-            let item = published.catalog.tool(&name).ok_or_else(|| refuse::unknown(Kind::Tool, &name))?;
-            let mut routed = named(published, item, Kind::Tool, message.place(Field::Name))?;
-            routed.parameters = parameters(item, message);
-            Ok(routed)
+            let unknown = || refuse::unknown(Kind::Tool, &name);
+            let item = published.catalog.tool(&name).ok_or_else(unknown)?;
+            let member = published.members.get(item.server()).ok_or_else(no_such_server)?;
+            let tool = published.tool(item.exposed_name()).ok_or_else(unknown)?;
+            let routed = Routed::new(member, Arc::clone(&tool.target), message.place(Field::Name));
+            Ok(Routed { parameters: parameters(item, message), ..routed })
         }
         Some(Method::PromptsGet) => {
             let name = required(message, Field::Name, "name")?;
             let item = published.catalog.prompt(&name).ok_or_else(|| refuse::unknown(Kind::Prompt, &name))?;
-            named(published, item, Kind::Prompt, message.place(Field::Name))
+            prompt(published, item, message.place(Field::Name))
         }
         Some(Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) => {
             let uri = required(message, Field::Uri, "uri")?;
@@ -107,21 +122,17 @@ fn of_route(
         declared_price: None,
     };
     let skill = route.skill.map(|document| Target { native: document, ..target.clone() });
-    Ok(Routed { skill, ..Routed::new(member, target, place) })
+    Ok(Routed { skill, ..Routed::new(member, Arc::new(target), place) })
 }
 
-fn named(published: &Published, item: &Item, kind: Kind, place: Option<Span>) -> Result<Routed, ErrorReply> {
-    let member = published.members.get(item.server()).ok_or_else(|| {
-        ErrorReply::new(Code::InternalError, "the catalogue names a server that is not there")
-    })?;
-    let target = Target {
-        kind,
-        server: Arc::clone(item.server_name()),
-        exposed: Arc::clone(item.exposed_name()),
-        native: Arc::clone(item.native()),
-        declared_price: member.declared_price(item.entry()),
-    };
-    Ok(Routed::new(member, target, place))
+fn prompt(published: &Published, item: &Item, place: Option<Span>) -> Result<Routed, ErrorReply> {
+    let member = published.members.get(item.server()).ok_or_else(no_such_server)?;
+    let target = Target::of(item, Kind::Prompt, member.declared_price(item.entry()));
+    Ok(Routed::new(member, Arc::new(target), place))
+}
+
+fn no_such_server() -> ErrorReply {
+    ErrorReply::new(Code::InternalError, "the catalogue names a server that is not there")
 }
 
 /// A completion is for a prompt or for a template, both named in `ref`.
@@ -135,7 +146,7 @@ fn completion(published: &Published, message: &Message) -> Result<Routed, ErrorR
         Some("ref/prompt") => {
             let name = reference.text("name").ok_or_else(|| invalid("'params.ref.name' is missing"))?;
             let item = published.catalog.prompt(&name).ok_or_else(|| refuse::unknown(Kind::Prompt, &name))?;
-            named(published, item, Kind::Prompt, within("name"))
+            prompt(published, item, within("name"))
         }
         Some("ref/resource") => {
             let uri = reference.text("uri").ok_or_else(|| invalid("'params.ref.uri' is missing"))?;

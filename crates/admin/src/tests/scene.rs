@@ -13,6 +13,7 @@ use toolgate_client::{ServerSpec, Transport};
 use toolgate_gateway::catalog::{Kind, Listing, Memory, Naming};
 use toolgate_gateway::gateway::background::fingerprint;
 use toolgate_gateway::recorder::{Draft, End, OnFailure, Recorder};
+use toolgate_gateway::router::Target;
 use toolgate_gateway::{Desired, Gate, Gateway, Principal, Settings};
 use toolgate_governance::Policy;
 use toolgate_ledger::{Ledger, RedactionRules, Redactor, Status};
@@ -115,9 +116,13 @@ fn recorder(folder: &TempDir) -> Recorder {
             time_us: now - age as i64,
             principal: Arc::new(Principal::named(caller)),
             kind: toolgate_ledger::Kind::ToolCall,
-            server: "db".into(),
-            exposed: format!("db__{tool}").into(),
-            native: tool.into(),
+            target: Arc::new(Target {
+                kind: toolgate_governance::Kind::Tool,
+                server: "db".into(),
+                exposed: format!("db__{tool}").into(),
+                native: tool.into(),
+                declared_price: None,
+            }),
             era: Era::Modern,
             arguments: Some(Bytes::from_static(br#"{"table":"t","password":"1234"}"#)),
             trace_id: None,

@@ -52,7 +52,8 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, lanes: Lanes) {
 async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
     let peer = peer.ip();
     let service = {
-        let gateway = Arc::clone(&gateway);
+        // Counted by this connection alone: a count that all threads change would travel between them for each request.
+        let gateway = Arc::new(Arc::clone(&gateway));
         service_fn(move |mut request: Request<Incoming>| {
             let gateway = Arc::clone(&gateway);
             // Boxed, because the connection moves the future of each request about before it is polled; and the request

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use jiff::Timestamp;
-use toolgate_governance::{Measure, Micros, Outcome, Remaining, Subject, Terms};
+use toolgate_governance::{Measure, Micros, Outcome, Remaining, Terms};
 use toolgate_ledger::{Queued, Status};
 use toolgate_protocol::{ErrorReply, Object};
 
@@ -66,14 +66,9 @@ impl Closing {
 
     /// What is left of the caller's quotas while the call has taken nothing.
     pub fn remaining_now(&self) -> Vec<Remaining> {
-        let Draft { principal, kind, server, native, exposed, .. } = &self.draft;
-        let kind = match kind {
-            toolgate_ledger::Kind::ResourceRead => toolgate_governance::Kind::Resource,
-            toolgate_ledger::Kind::PromptGet => toolgate_governance::Kind::Prompt,
-            _ => toolgate_governance::Kind::Tool,
-        };
-        let subject = Subject { kind, server, name: native, exposed };
-        self.gate.meters.remaining(&self.gate.standing(principal), &subject, Timestamp::now())
+        let Draft { principal, target, .. } = &self.draft;
+        let standing = self.gate.standing(principal);
+        self.gate.meters.remaining(&standing, &super::subject(target), Timestamp::now())
     }
 
     /// Closes the call: settles its price and writes it down. Gives what is left of the caller's quotas.

@@ -61,8 +61,8 @@ async fn by_operator(
     let request = ApprovalRequest {
         id: 0,
         caller: Arc::clone(&draft.principal.id),
-        server: Arc::clone(&draft.server),
-        tool: Arc::clone(&draft.native),
+        server: Arc::clone(&draft.target.server),
+        tool: Arc::clone(&draft.target.native),
         arguments,
         rule: Arc::clone(&waiting.needed().rule),
         since: 0,
@@ -103,8 +103,8 @@ fn question(draft: &Draft, waiting: &Waiting<Call>) -> (Question, oneshot::Recei
     let arguments = draft.arguments.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     let message = format!(
         "Allow the call of {} on server {}? Rule {} asks for your agreement. Arguments: {arguments}",
-        draft.exposed,
-        draft.server,
+        draft.target.exposed,
+        draft.target.server,
         waiting.needed().rule
     );
     let params = json!({

@@ -56,7 +56,7 @@ impl Gateway {
 
     /// Lets go of what is over: calls and results that nobody came for, servers and subscriptions of clients that left.
     pub fn sweep(&self) {
-        self.parked.sweep();
+        self.traffic.parked.sweep();
         self.results.sweep();
         self.isolated.sweep();
         for (server, owner, uris) in self.subscriptions.sweep() {

@@ -52,7 +52,7 @@ async fn hear(gateway: Arc<Gateway>, mut news: mpsc::Receiver<News>) {
         tokio::select! {
             () = gateway.stopping.cancelled() => return,
             _ = sweep.tick() => gateway.sweep(),
-            _ = lapse.tick() => gateway.parked.sweep(),
+            _ = lapse.tick() => gateway.traffic.parked.sweep(),
             Some(news) = news.recv() => gateway.heard(news),
         }
     }

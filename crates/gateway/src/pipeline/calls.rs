@@ -32,7 +32,7 @@ pub async fn begin(
     // Before anything depends on what is there.
     let underway = underway(gateway, client, &asked)?;
     if client.era() == Era::Modern
-        && let Some(passage) = gateway.parked.resume(message, client, &asked)?
+        && let Some(passage) = gateway.traffic.parked.resume(message, client, &asked)?
     {
         return Ok(Outcome::Passage(passage));
     }
@@ -58,7 +58,8 @@ pub async fn begin(
         }
         None => (message, routed),
     };
-    let check = message.field_text(Field::Name).and_then(|name| published.check(&name));
+    let tool = message.field_text(Field::Name).and_then(|name| published.tool(&name));
+    let check = tool.and_then(|tool| tool.check.as_ref());
     let relayed = relay(gateway, client, message, narrowing, Going { asked, underway, routed, check });
     if let Err(Stop::Hidden(_)) = relayed {
         // As long as something missing would have been waited for.
@@ -72,7 +73,7 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
     let asked = asked(message)?;
     let unknown = || ErrorReply::new(Code::InvalidParams, "there is no such task");
     let published = gateway.published();
-    let owner = message.field_text(Field::TaskId).and_then(|task| gateway.tasks.owner(&task));
+    let owner = message.field_text(Field::TaskId).and_then(|task| gateway.traffic.tasks.owner(&task));
     let member = match owner {
         Some(server) => published.member(&server).cloned(),
         None => only_with_tasks(&published.members),
@@ -149,9 +150,7 @@ fn relay(
     let keeping = target.filter(|_| member.desired.keeps_long_output && asked.method == Method::ToolsCall);
     let way = Way {
         server,
-        capacity: Arc::clone(&gateway.capacity),
-        parked: Arc::clone(&gateway.parked),
-        tasks: Arc::clone(&gateway.tasks),
+        traffic: Arc::clone(&gateway.traffic),
         max_output_bytes: member.desired.max_output_bytes,
         keeping: keeping.map(|tool| keep(gateway, client, tool)),
         progress_after: gateway.settings.progress_after,
@@ -197,7 +196,7 @@ fn unsent(cleared: &mut Cleared, reply: ErrorReply, era: Era) -> refuse::Stopped
     }
 }
 
-fn keep(gateway: &Gateway, client: &Client, tool: Target) -> Keeping {
+fn keep(gateway: &Gateway, client: &Client, tool: Arc<Target>) -> Keeping {
     let links = match client {
         Client::Legacy(session) => session.version() >= Version::V2025_06_18,
         Client::Modern { .. } => true,

@@ -41,14 +41,14 @@ pub async fn read(
         Ok(range) => range,
         Err(error) => return Some(Err(ErrorReply::new(Code::InvalidParams, error.to_string()))),
     };
-    let target = Target {
+    let target = Arc::new(Target {
         kind: Kind::Resource,
         server: Arc::clone(&kept.tool().server),
         exposed: kept.uri().into(),
         // The same for all, so that each id is no thing of its own to count.
         native: results::SCHEME.into(),
         declared_price: None,
-    };
+    });
     let closing = match enforce::owner(&gateway.gate, client, &target, message) {
         Ok(closing) => closing,
         Err(stopped) => return Some(Ok(Outcome::Answer(stopped.answer(message.id(), client.era())))),

@@ -25,7 +25,7 @@ pub struct Keeping {
     pub results: Arc<Results>,
     pub seal: Arc<Seal>,
     pub owner: Arc<str>,
-    pub tool: Target,
+    pub tool: Arc<Target>,
     /// Whether the client's revision has links to resources.
     pub links: bool,
 }

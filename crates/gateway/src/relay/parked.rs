@@ -61,10 +61,10 @@ impl Parked {
 
     /// Lets a call wait and gives the answer that asks its client for input.
     pub(super) fn park(inner: Box<Inner>) -> Piece {
-        let parked = Arc::clone(&inner.way.parked);
+        let traffic = Arc::clone(&inner.way.traffic);
         let era = inner.client.era();
         let id = inner.asked.id.clone();
-        match parked.enter(inner) {
+        match traffic.parked.enter(inner) {
             Ok(result) => Piece::Last(Last::plain(error::result_answer(&id, &result), None)),
             Err(reply) => Piece::Last(Last::error(&reply, Some(&id), era, &[])),
         }

@@ -19,12 +19,12 @@ use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
 use toolgate_protocol::{Era, ErrorReply, Message};
 
-use crate::capacity::{Capacity, Full};
+use crate::capacity::Full;
 use crate::enforce::closing::{self, Closing};
 use crate::enforce::consent;
 use crate::relay::overlong::Keeping;
 use crate::relay::round::{self, Round};
-use crate::relay::{Asked, Parked, Tasks};
+use crate::relay::{Asked, Parked, Traffic};
 use crate::session::Client;
 use crate::session::inflight::Underway;
 
@@ -66,9 +66,7 @@ pub enum Cleared {
 #[derive(Clone, Debug)]
 pub struct Way {
     pub server: Server,
-    pub capacity: Arc<Capacity>,
-    pub parked: Arc<Parked>,
-    pub tasks: Arc<Tasks>,
+    pub traffic: Arc<Traffic>,
     /// The longest result that is passed on.
     pub max_output_bytes: Option<usize>,
     /// Where longer ones are kept, where they are.
@@ -87,7 +85,7 @@ pub struct Passage {
 pub(super) struct Inner {
     pub(super) asked: Asked,
     pub(super) client: Client,
-    pub(super) way: Way,
+    pub(super) way: Arc<Way>,
     /// What was asked; see [`Parked`].
     pub(super) message: Message,
     /// The call, for repeating it with a client's answers. Absent until it may run.
@@ -161,6 +159,7 @@ impl Passage {
         underway: Option<Underway>,
     ) -> Passage {
         let outbox = Arc::new(Outbox::default());
+        let way = Arc::new(way);
         let (mut question, mut decide_by) = (None, None);
         let message = match &cleared {
             Cleared::Free(call) => call.message.clone(),
@@ -239,12 +238,11 @@ impl Passage {
 }
 
 impl Stage {
-    fn calling(way: &Way, call: &Arc<Call>, outbox: &Arc<Outbox>) -> Stage {
-        let (server, capacity) = (way.server.clone(), Arc::clone(&way.capacity));
-        let (call, outbox) = (Arc::clone(call), Arc::clone(outbox));
+    fn calling(way: &Arc<Way>, call: &Arc<Call>, outbox: &Arc<Outbox>) -> Stage {
+        let (way, call, outbox) = (Arc::clone(way), Arc::clone(call), Arc::clone(outbox));
         Stage::Calling(Box::pin(async move {
-            let _place = capacity.place().await.map_err(NoAnswer::Full)?;
-            server.call(call, &outbox).await.map_err(NoAnswer::Call)
+            let _place = way.traffic.capacity.place().await.map_err(NoAnswer::Full)?;
+            way.server.call(call, &outbox).await.map_err(NoAnswer::Call)
         }))
     }
 }

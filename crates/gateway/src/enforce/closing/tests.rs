@@ -11,6 +11,7 @@ use toolgate_protocol::Era;
 use super::*;
 use crate::principal::Principal;
 use crate::recorder::{OnFailure, Recorder};
+use crate::router::Target;
 
 struct Scene {
     gate: Arc<Gate>,
@@ -33,9 +34,13 @@ impl Scene {
             time_us: 1,
             principal: Arc::new(Principal::named("ann")),
             kind: Kind::ToolCall,
-            server: "weather".into(),
-            exposed: "weather__forecast".into(),
-            native: "forecast".into(),
+            target: Arc::new(Target {
+                kind: toolgate_governance::Kind::Tool,
+                server: "weather".into(),
+                exposed: "weather__forecast".into(),
+                native: "forecast".into(),
+                declared_price: None,
+            }),
             era: Era::Legacy,
             arguments: None,
             trace_id: None,

@@ -73,18 +73,18 @@ fn a_kept_result_is_linked_and_goes_on_where_the_cut_was() {
     let state = tempfile::tempdir().unwrap();
     let limits = Limits { max_bytes: 10_000, max_count: 10, keep_for: Duration::from_secs(60) };
     let results = Arc::new(Results::under(Some(state.path()), limits));
-    let tool = Target {
+    let tool = Arc::new(Target {
         kind: toolgate_governance::Kind::Tool,
         server: "shop".into(),
         exposed: "shop__long".into(),
         native: "long".into(),
         declared_price: None,
-    };
+    });
     let keeping = |links| Keeping {
         results: Arc::clone(&results),
         seal: Arc::new(Seal::new(&[7; 32]).unwrap()),
         owner: "anna".into(),
-        tool: tool.clone(),
+        tool: Arc::clone(&tool),
         links,
     };
     let whole = answer(&json!({"content": [long_text(800)]}));

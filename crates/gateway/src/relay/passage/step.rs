@@ -209,12 +209,12 @@ impl Inner {
             && says_not_found(&answer.message)
         {
             // In the server's own words it would differ from what is told of a hidden resource.
-            let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().exposed);
+            let reply = refuse::unknown(toolgate_governance::Kind::Resource, &closing.draft().target.exposed);
             // What is left of quotas would tell them apart, too.
             let unrecorded = self.close_failed(&reply, Status::Error).err();
             return self.last_error(&unrecorded.unwrap_or(reply), &[]);
         }
-        self.way.tasks.note(self.way.server.name(), &answer.message);
+        self.way.traffic.tasks.note(self.way.server.name(), &answer.message);
         // On record is what the server said, whatever becomes of a result that is too long.
         let status = status(&answer.message);
         match (self.way.max_output_bytes, &self.way.keeping) {
