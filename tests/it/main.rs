@@ -14,6 +14,7 @@ mod isolation;
 mod keyring;
 mod ledger;
 mod misbehaving;
+mod one_connection;
 mod process_trees;
 mod questions;
 mod reloads;

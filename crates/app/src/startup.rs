@@ -11,6 +11,7 @@ pub(crate) mod key;
 pub(crate) mod python_files;
 pub(crate) mod rules;
 pub(crate) mod skills;
+pub(crate) mod tls;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolgate_bindings::Courier;
-use toolgate_config::Config;
+use toolgate_config::{Config, CorsConfig};
+use toolgate_gateway::downstream::cors::Cors;
 use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::results::Limits;
 use toolgate_gateway::seal::SealError;
@@ -62,6 +64,10 @@ pub(crate) enum StartError {
     Redaction(#[from] toolgate_ledger::redact::RuleError),
     #[error(transparent)]
     Seal(#[from] SealError),
+    #[error(transparent)]
+    Tls(#[from] tls::TlsError),
+    #[error("listen.cors: {0}; methods and headers must be names")]
+    Cors(#[from] http::header::InvalidHeaderValue),
 }
 
 /// A gateway as the configuration wants it, which remembers in `state_dir`, or nothing without one.
@@ -82,6 +88,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Runni
             hosts: listen.allowed_hosts.clone(),
             origins,
         },
+        cors: listen.cors.enabled.then(|| cors(&listen.cors)).transpose()?,
         max_body_bytes: listen.max_body_bytes,
         max_sessions: config.runtime.max_sessions,
         max_concurrency: config.runtime.max_concurrency,
@@ -105,6 +112,11 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Runni
     let running = Running { gateway, skills, bindings };
     apply_servers(&running, config);
     Ok(running)
+}
+
+/// What pages in browsers are told.
+fn cors(cors: &CorsConfig) -> Result<Cors, StartError> {
+    Ok(Cors::new(&cors.allowed_methods, &cors.allowed_headers, cors.max_age)?)
 }
 
 /// Puts a new configuration into effect, as far as it can change while the gateway runs. Everything that can fail comes

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::capacity::Capacity;
 use crate::catalog::{Memory, Naming};
+use crate::downstream::cors::Cors;
 use crate::downstream::door::{Annex, Authenticate, ByAddress};
 use crate::downstream::origin::Origins;
 use crate::downstream::sse::Streams;
@@ -33,6 +34,8 @@ use crate::subscriptions::Subscriptions;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub origins: Origins,
+    /// What pages in browsers are told; nothing where they are told nothing.
+    pub cors: Option<Cors>,
     pub max_body_bytes: usize,
     pub max_sessions: usize,
     /// How many calls are under way at a time, over all servers.
@@ -57,6 +60,7 @@ impl Settings {
     pub fn on_this_machine(key: [u8; 32]) -> Settings {
         Settings {
             origins: Origins { loopback_only: true, ..Origins::default() },
+            cors: Some(Cors::default()),
             max_body_bytes: 10 << 20,
             max_sessions: 10_000,
             max_concurrency: 4_096,

@@ -11,12 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::StatusCode;
 use toolgate_protocol::era::Envelope;
 use toolgate_protocol::header::{self, parameter};
 use toolgate_protocol::message::{Field, Unreadable};
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Object, Version, error};
 
+use crate::downstream::headers::{self, Headers};
 use crate::downstream::respond::Refusal;
 use crate::gateway::Gateway;
 use crate::listen::Listener;
@@ -45,7 +46,7 @@ pub async fn handle(
     gateway: &Arc<Gateway>,
     client: &Client,
     message: &Message,
-    headers: Option<&HeaderMap>,
+    headers: Option<Headers<'_>>,
 ) -> Outcome {
     match message.kind() {
         Kind::Request => match request(gateway, client, message, headers).await {
@@ -71,7 +72,7 @@ async fn request(
     gateway: &Arc<Gateway>,
     client: &Client,
     message: &Message,
-    headers: Option<&HeaderMap>,
+    headers: Option<Headers<'_>>,
 ) -> Result<Outcome, ErrorReply> {
     let method = message.method().unwrap_or(Method::Unknown);
     let narrowing = narrow::of(message, headers)?;
@@ -205,7 +206,7 @@ pub fn check_parameters(
     gateway: &Gateway,
     client: &Client,
     message: &Message,
-    headers: &HeaderMap,
+    headers: Headers<'_>,
 ) -> Result<(), Refusal> {
     if client.era() != Era::Modern || message.method() != Some(Method::ToolsCall) {
         return Ok(());
@@ -221,8 +222,10 @@ pub fn check_parameters(
     let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
     for annotation in item.entry().annotations() {
         let name = format!("{}{}", header::PARAMETER_PREFIX, annotation.header.to_ascii_lowercase());
-        let stated = headers.get(&name).map(HeaderValue::to_str).transpose();
-        if !stated.is_ok_and(|stated| parameter::repeats(stated, arguments, &annotation.path)) {
+        let stated = headers.named(&name);
+        let readable = stated.and_then(headers::plain);
+        let is_readable = stated.is_some() == readable.is_some();
+        if !is_readable || !parameter::repeats(readable, arguments, &annotation.path) {
             let path = annotation.path.join(".");
             let what = format!("Header mismatch: {name} does not say what argument '{path}' says");
             let reply = ErrorReply::new(Code::HeaderMismatch, what);

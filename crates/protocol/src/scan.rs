@@ -5,6 +5,8 @@
 
 mod plain;
 
+pub(crate) use plain::length_of_plain_text;
+
 use crate::span::Span;
 
 /// How deep objects and arrays may nest. Deeper text is refused, so that no reader behind us can be made to recurse.
@@ -203,7 +205,7 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         let mut escaped = false;
         loop {
-            self.at += plain::length_of_plain_text(self.bytes.get(self.at..).unwrap_or_default());
+            self.at += length_of_plain_text(self.bytes.get(self.at..).unwrap_or_default());
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     self.at += 1;

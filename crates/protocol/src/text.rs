@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::scan::length_of_plain_text;
+
 /// The characters of a JSON string, given what stands between its quotation marks. Borrowed unless it has escapes.
 /// A lone surrogate, which JSON can write and text cannot hold, gives nothing.
 pub fn unescape(inside: &[u8]) -> Option<Cow<'_, str>> {
@@ -25,7 +27,14 @@ pub fn string(value: &[u8]) -> Option<Cow<'_, str>> {
 
 /// `text` as a JSON string with its quotation marks.
 pub fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    if length_of_plain_text(text.as_bytes()) < text.len() {
+        return serde_json::Value::from(text).to_string();
+    }
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    quoted.push_str(text);
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -46,6 +55,13 @@ mod tests {
         check(b"1", None);
         check(b"\"\xFF\"", None);
         assert!(matches!(string(br#""plain""#), Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn strings_are_written_with_the_escapes_they_need() {
+        for text in ["", "plain", "two words", "\u{7f}é😀", "a \" b", "a\\", "line\nbreak", "\u{0}"] {
+            assert_eq!(quote(text), serde_json::Value::from(text).to_string());
+        }
     }
 
     proptest! {

@@ -126,13 +126,21 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
                 .await
                 .map_err(|cause| StartError::Listen { address: address.clone(), cause })?;
             let local = listener.local_addr().map_err(|cause| StartError::Listen { address, cause })?;
-            let listening = format!("http://{local}/mcp");
+            let tls = config
+                .listen
+                .tls
+                .as_ref()
+                .map(startup::tls::acceptor)
+                .transpose()
+                .map_err(StartError::Tls)?;
+            let scheme = if tls.is_some() { "https" } else { "http" };
+            let listening = format!("{scheme}://{local}/mcp");
             let running = startup::start(&config, files::state_dir(&config))?;
             let gateway = Arc::clone(&running.gateway);
             attend(&gateway, &config).await?;
             let control = look_after(running, args, loaded, &listening);
             summary(&config, &listening);
-            let lanes = http::lanes(&gateway).map_err(StartError::Threads)?;
+            let lanes = http::lanes(&gateway, tls).map_err(StartError::Threads)?;
             let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listener, lanes));
             until_told().await;
             drop(control);

@@ -10,9 +10,10 @@ use std::time::SystemTime;
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use toolgate_config::Config;
 use toolgate_gateway::downstream::door::{Authenticate, Unknown};
+use toolgate_gateway::downstream::headers::Headers;
 use toolgate_gateway::{Gateway, Principal};
 use toolgate_identity::{
     Anonymous, Authenticator, Caller, IssuerSettings, Jwks, KeyFile, Presented, Settings,
@@ -143,12 +144,11 @@ impl Door {
 }
 
 impl Authenticate for Door {
-    fn authenticate(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Arc<Principal>, Unknown> {
-        let header = |name: &HeaderName| headers.get(name).map(HeaderValue::as_bytes);
+    fn authenticate(&self, headers: Headers<'_>, peer: IpAddr) -> Result<Arc<Principal>, Unknown> {
         let presented = Presented {
-            authorization: header(&AUTHORIZATION),
-            api_key: header(&API_KEY),
-            client_id: header(&CLIENT_ID),
+            authorization: headers.get(&AUTHORIZATION),
+            api_key: headers.get(&API_KEY),
+            client_id: headers.get(&CLIENT_ID),
             peer: Some(peer),
         };
         let only_address =

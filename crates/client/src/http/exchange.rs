@@ -107,7 +107,9 @@ impl Exchange {
 
     async fn head(&mut self) -> Result<Head, Unanswered> {
         loop {
-            match Head::take(&mut self.buffer) {
+            // Most answers have not come when they are first asked for.
+            let taken = if self.buffer.is_empty() { Ok(None) } else { Head::take(&mut self.buffer) };
+            match taken {
                 Ok(Some(mut head)) => {
                     self.body = std::mem::replace(&mut head.body, Body::Done);
                     self.stays &= head.stays;

@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
     println!("http://{}/mcp", listener.local_addr()?);
-    let lanes = http::lanes(&gateway)?;
+    let lanes = http::lanes(&gateway, None)?;
     tokio::select! {
         () = http::serve(Arc::clone(&gateway), listener, lanes) => {}
         interrupted = tokio::signal::ctrl_c() => interrupted?,

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderName, StatusCode};
 use toolgate_client::Caller;
 use toolgate_protocol::era::Envelope;
 use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version, header, text};
 
+use crate::downstream::headers::Headers;
 use crate::downstream::respond::Refusal;
 use crate::gateway::Gateway;
 use crate::principal::Principal;
@@ -32,11 +33,11 @@ pub enum Admitted {
 pub fn admit(
     gateway: &Gateway,
     message: &Message,
-    headers: &HeaderMap,
+    headers: Headers<'_>,
     principal: &Arc<Principal>,
 ) -> Result<Admitted, Refusal> {
     let stated = message.meta_text(MetaField::ProtocolVersion);
-    let header = text_of(headers, &PROTOCOL_VERSION);
+    let header = headers.text(&PROTOCOL_VERSION);
     let modern = stated.is_some() || header.is_some_and(|date| Version::dated(date) == Some(Version::NEWEST));
     if modern {
         check_headers(message, headers).map_err(|refusal| refusal.to(message.id()))?;
@@ -90,19 +91,19 @@ pub fn modern(envelope: Envelope, principal: &Arc<Principal>) -> Client {
 /// The session that the headers name.
 pub fn session(
     gateway: &Gateway,
-    headers: &HeaderMap,
+    headers: Headers<'_>,
     principal: &Arc<Principal>,
 ) -> Result<Arc<Session>, Refusal> {
     let refuse = |status, what: &str| {
         Err(Refusal::new(status, ErrorReply::new(Code::InvalidRequest, what), Era::Legacy))
     };
-    let Some(id) = text_of(headers, &SESSION_ID) else {
+    let Some(id) = headers.text(&SESSION_ID) else {
         return refuse(
             StatusCode::BAD_REQUEST,
             "the 'Mcp-Session-Id' header is missing; begin with 'initialize'",
         );
     };
-    if let Some(date) = text_of(headers, &PROTOCOL_VERSION)
+    if let Some(date) = headers.text(&PROTOCOL_VERSION)
         && Version::dated(date).is_none()
     {
         return Err(unsupported(date, None));
@@ -114,18 +115,18 @@ pub fn session(
 }
 
 /// The headers must say what the body says, so that nobody in between decides on something else.
-fn check_headers(message: &Message, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_headers(message: &Message, headers: Headers<'_>) -> Result<(), Refusal> {
     if message.kind() != Kind::Request {
         return Ok(());
     }
     if let Some(body) = message.meta_text(MetaField::ProtocolVersion) {
-        let stated = text_of(headers, &PROTOCOL_VERSION);
+        let stated = headers.text(&PROTOCOL_VERSION);
         if stated != Some(&*body) {
             return Err(mismatch("MCP-Protocol-Version", stated, &body));
         }
     }
     let method = message.method_name().unwrap_or_default();
-    let stated = text_of(headers, &METHOD);
+    let stated = headers.text(&METHOD);
     if stated != Some(&*method) {
         return Err(mismatch("Mcp-Method", stated, &method));
     }
@@ -138,7 +139,7 @@ fn check_headers(message: &Message, headers: &HeaderMap) -> Result<(), Refusal> 
         _ => None,
     };
     let Some(named) = named else { return Ok(()) };
-    let stated = text_of(headers, &NAME);
+    let stated = headers.text(&NAME);
     if stated.and_then(header::decode).as_deref() != Some(&*named) {
         return Err(mismatch("Mcp-Name", stated, &named));
     }
@@ -160,8 +161,4 @@ fn unsupported(date: &str, id: Option<&[u8]>) -> Refusal {
                 text::quote(date)
             ));
     Refusal::new(StatusCode::BAD_REQUEST, reply, Era::Modern).to(id)
-}
-
-fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 use toolgate_protocol::message::split_batch;
 use toolgate_protocol::{Code, Era, ErrorReply, Message, Method};
 
 use crate::downstream::admit;
 use crate::downstream::body::Body;
+use crate::downstream::headers::Headers;
 use crate::downstream::respond::{self, Refusal};
 use crate::gateway::Gateway;
 use crate::pipeline::{self, Outcome};
@@ -23,7 +24,7 @@ const MAX_MESSAGES: usize = 100;
 pub async fn post(
     gateway: &Arc<Gateway>,
     bytes: &Bytes,
-    headers: &HeaderMap,
+    headers: Headers<'_>,
     principal: &Arc<Principal>,
 ) -> Response<Body> {
     let refuse = |what: &str| {
@@ -49,7 +50,7 @@ pub async fn answers(
     gateway: &Arc<Gateway>,
     session: &Arc<Session>,
     bytes: &Bytes,
-    headers: Option<&HeaderMap>,
+    headers: Option<Headers<'_>>,
 ) -> Result<Option<Bytes>, ErrorReply> {
     let messages = split_batch(bytes, MAX_MESSAGES).map_err(|error| pipeline::unreadable(&error).0)?;
     let answers = messages.into_iter().map(|message| one(gateway, session, message, headers));
@@ -72,7 +73,7 @@ async fn one(
     gateway: &Arc<Gateway>,
     session: &Arc<Session>,
     message: Result<Message, toolgate_protocol::message::Unreadable>,
-    headers: Option<&HeaderMap>,
+    headers: Option<Headers<'_>>,
 ) -> Option<Bytes> {
     let message = match message {
         Ok(message) => message,

@@ -1,4 +1,4 @@
-//! One HTTP connection, driven to its end.
+//! One HTTP connection, driven to its end by hyper.
 //!
 //! Its clocks are coarse. A real timer for every request costs a system call, because the thread that sleeps until the
 //! nearest one must be told of each that is nearer; to notice a client that dawdles for half a minute it is enough to
@@ -15,29 +15,28 @@ use hyper::rt::{Sleep, Timer};
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::downstream::body::Body;
 
 /// How long a client may take to send the head of a request, or to begin one.
-const HEAD_PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const HEAD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often the clocks of a connection are looked at when nothing else happens on it.
-const LOOK: Duration = Duration::from_secs(5);
+pub(super) const LOOK: Duration = Duration::from_secs(5);
 
 /// Serves one connection until it ends. When the gateway stops, the request under way is the last.
-pub(super) async fn drive<S>(
-    stream: TcpStream,
+pub(super) async fn drive<I, S>(
+    stream: I,
     service: S,
     stopping: &CancellationToken,
 ) -> Result<(), hyper::Error>
 where
+    I: AsyncRead + AsyncWrite + Unpin,
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
 {
-    // Answers are written whole; waiting to fill a packet would only delay them.
-    let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
         .timer(CoarseTimer)
         .header_read_timeout(HEAD_PATIENCE)

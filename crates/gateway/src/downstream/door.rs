@@ -4,16 +4,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 
 use crate::downstream::body::Body;
+use crate::downstream::headers::Headers;
 use crate::principal::Principal;
 
 /// Tells callers apart by what they bring.
 pub trait Authenticate: Send + Sync + std::fmt::Debug {
     /// The caller, or what it must bring.
-    fn authenticate(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Arc<Principal>, Unknown>;
+    fn authenticate(&self, headers: Headers<'_>, peer: IpAddr) -> Result<Arc<Principal>, Unknown>;
 
     /// The groups that a caller is known to be in before it comes, for operators who ask about it. May wait for the disk.
     fn groups_of(&self, _caller: &str) -> Vec<String> {
@@ -37,7 +38,7 @@ pub struct ByAddress {
 }
 
 impl Authenticate for ByAddress {
-    fn authenticate(&self, _headers: &HeaderMap, peer: IpAddr) -> Result<Arc<Principal>, Unknown> {
+    fn authenticate(&self, _headers: Headers<'_>, peer: IpAddr) -> Result<Arc<Principal>, Unknown> {
         if peer.is_loopback() {
             let name = || Arc::new(Principal::named("127.0.0.1"));
             return Ok(Arc::clone(self.loopback.get_or_init(name)));

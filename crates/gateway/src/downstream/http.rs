@@ -5,27 +5,28 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, HeaderValue, ORIGIN, VARY,
-};
+use http::header::{ALLOW, HeaderValue, ORIGIN};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 use toolgate_protocol::{Code, Era, ErrorReply};
 
 use crate::downstream::body::Body;
+use crate::downstream::handed_over::HandedOver;
+use crate::downstream::headers::Headers;
 use crate::downstream::lanes::Lanes;
 use crate::downstream::respond::{self, Refusal};
-use crate::downstream::{connection, health, skills, sse, streamable};
+use crate::downstream::{connection, express, health, secure, skills, sse, streamable};
 use crate::gateway::Gateway;
 use crate::principal::Principal;
 
-/// The threads that serve the gateway's clients.
-pub fn lanes(gateway: &Arc<Gateway>) -> std::io::Result<Lanes> {
+/// The threads that serve the gateway's clients, over HTTPS where there is something to shake hands with.
+pub fn lanes(gateway: &Arc<Gateway>, tls: Option<TlsAcceptor>) -> std::io::Result<Lanes> {
     let gateway = Arc::clone(gateway);
-    Lanes::open(move |stream, peer| serve_one(Arc::clone(&gateway), stream, peer))
+    Lanes::open(move |stream, peer| serve_one(Arc::clone(&gateway), stream, tls.clone(), peer))
 }
 
 /// Serves clients until the gateway stops, then lets requests under way finish.
@@ -49,8 +50,32 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, lanes: Lanes) {
     lanes.close().await;
 }
 
-async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
+async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, tls: Option<TlsAcceptor>, peer: SocketAddr) {
     let peer = peer.ip();
+    // Answers are written whole; waiting to fill a packet would only delay them.
+    let _ = stream.set_nodelay(true);
+    let Some(acceptor) = tls else { return serve_stream(gateway, stream, peer).await };
+    match secure::shake_hands(&acceptor, stream).await {
+        // Boxed, because connections without it should not need the room for it.
+        Ok(stream) => Box::pin(serve_stream(gateway, stream, peer)).await,
+        Err(error) => tracing::debug!(%error, %peer, "a client could not shake hands"),
+    }
+}
+
+async fn serve_stream<S>(gateway: Arc<Gateway>, stream: S, peer: IpAddr)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin,
+{
+    if let Some(line) = express::serve(&gateway, stream, peer).await {
+        // Boxed, because a connection that stays with the express should not need the room for it.
+        Box::pin(serve_by_hyper(gateway, line, peer)).await;
+    }
+}
+
+async fn serve_by_hyper<S>(gateway: Arc<Gateway>, line: HandedOver<S>, peer: IpAddr)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin,
+{
     let service = {
         // Counted by this connection alone: a count that all threads change would travel between them for each request.
         let gateway = Arc::new(Arc::clone(&gateway));
@@ -66,7 +91,7 @@ async fn serve_one(gateway: Arc<Gateway>, stream: TcpStream, peer: SocketAddr) {
             })
         })
     };
-    if let Err(error) = connection::drive(stream, service, &gateway.stopping).await {
+    if let Err(error) = connection::drive(line, service, &gateway.stopping).await {
         tracing::debug!(%error, %peer, "a connection ended early");
     }
 }
@@ -77,23 +102,13 @@ async fn answer(
     request: &mut Request<Incoming>,
     peer: IpAddr,
 ) -> Option<Response<Body>> {
-    if let Err(foreign) = gateway.settings.origins.check(request.headers()) {
-        let reply = ErrorReply::new(Code::InvalidRequest, foreign.to_string());
-        return Some(Refusal::new(StatusCode::FORBIDDEN, reply, Era::Legacy).response());
+    if let Err(refusal) = check_origin(gateway, request.headers().into()) {
+        return Some(refusal.response());
     }
     let origin = request.headers().get(ORIGIN).cloned();
     let mut response = route(gateway, request, peer).await?;
-    if let Some(origin) = origin {
-        let headers = response.headers_mut();
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.append(VARY, HeaderValue::from_static("Origin"));
-        headers.insert(
-            ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static(
-                "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, X-Budget-Limit, \
-                 X-Budget-Remaining, X-Budget-Reset",
-            ),
-        );
+    if let (Some(origin), Some(cors)) = (origin, &gateway.settings.cors) {
+        cors.let_read(response.headers_mut(), origin);
     }
     Some(response)
 }
@@ -130,7 +145,10 @@ async fn route(
             Err(refusal) => refusal.response(),
         },
         (&Method::GET, "/health") => health::answer(gateway),
-        (&Method::OPTIONS, _) => preflight(),
+        (&Method::OPTIONS, _) => match &gateway.settings.cors {
+            Some(cors) => cors.preflight(),
+            None => respond::empty(StatusCode::NO_CONTENT),
+        },
         (_, "/mcp" | "/mcp/") => not_allowed("GET, POST, DELETE, OPTIONS"),
         (_, sse::STREAM | "/health") => not_allowed("GET, OPTIONS"),
         (_, path) if path.starts_with(skills::PREFIX) => not_allowed("GET, OPTIONS"),
@@ -146,28 +164,34 @@ async fn elsewhere(gateway: &Gateway, request: Request<Incoming>) -> Response<Bo
     }
 }
 
+/// Who sent a request, if it may be here at all.
+pub(super) fn admit(
+    gateway: &Gateway,
+    headers: Headers<'_>,
+    peer: IpAddr,
+) -> Result<Arc<Principal>, Refusal> {
+    check_origin(gateway, headers)?;
+    authenticate(gateway, headers, peer)
+}
+
+fn check_origin(gateway: &Gateway, headers: Headers<'_>) -> Result<(), Refusal> {
+    gateway.settings.origins.check(headers).map_err(|foreign| {
+        let reply = ErrorReply::new(Code::InvalidRequest, foreign.to_string());
+        Refusal::new(StatusCode::FORBIDDEN, reply, Era::Legacy)
+    })
+}
+
 fn caller(gateway: &Gateway, request: &Request<Incoming>, peer: IpAddr) -> Result<Arc<Principal>, Refusal> {
-    gateway.door.load().authenticate(request.headers(), peer).map_err(|unknown| {
+    authenticate(gateway, request.headers().into(), peer)
+}
+
+fn authenticate(gateway: &Gateway, headers: Headers<'_>, peer: IpAddr) -> Result<Arc<Principal>, Refusal> {
+    gateway.door.load().authenticate(headers, peer).map_err(|unknown| {
         let reply = ErrorReply::new(Code::InvalidRequest, unknown.why);
         let mut refusal = Refusal::new(StatusCode::UNAUTHORIZED, reply, Era::Legacy);
         refusal.authenticate = Some(Box::new(unknown.challenge));
         refusal
     })
-}
-
-/// What a browser asks before it sends a page's request. The origin has been checked already.
-fn preflight() -> Response<Body> {
-    let mut response = respond::empty(StatusCode::NO_CONTENT);
-    let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE, OPTIONS"));
-    headers.insert(
-        ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static(
-            "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
-             Last-Event-ID, X-Api-Key, X-MCP-Client-ID, X-Toolgate-Tools",
-        ),
-    );
-    response
 }
 
 fn not_allowed(allowed: &'static str) -> Response<Body> {

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
+
+use crate::downstream::headers::Headers;
 
 /// Which hosts and origins are let in.
 #[derive(Clone, Debug, Default)]
@@ -27,14 +28,12 @@ pub enum Foreign {
 
 impl Origins {
     /// Lets a request in or says why not.
-    pub fn check(&self, headers: &HeaderMap) -> Result<(), Foreign> {
+    pub fn check(&self, headers: Headers<'_>) -> Result<(), Foreign> {
         // By far the most requests, and nothing in them needs a closer look.
-        if !headers.contains_key(ORIGIN)
-            && headers.get(HOST).is_some_and(|host| is_this_machine(host.as_bytes()))
-        {
+        if !headers.has(&ORIGIN) && headers.get(&HOST).is_some_and(is_this_machine) {
             return Ok(());
         }
-        let text = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let text = |name| headers.get(&name).map(String::from_utf8_lossy);
         if let Some(host) = text(HOST)
             && self.loopback_only
             && !is_loopback(host_of(&host))
@@ -100,12 +99,12 @@ mod tests {
     use super::*;
 
     fn check(origins: &Origins, host: &str, origin: Option<&str>) -> bool {
-        let mut headers = HeaderMap::new();
+        let mut headers = http::HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
-        origins.check(&headers).is_ok()
+        origins.check(Headers::from(&headers)).is_ok()
     }
 
     #[test]

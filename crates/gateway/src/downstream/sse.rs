@@ -13,6 +13,7 @@ use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
 
 use crate::downstream::body::{self, Body};
 use crate::downstream::event_stream::{self, ALIVE, KEEP_ALIVE};
+use crate::downstream::headers::Headers;
 use crate::downstream::respond::{self, Refusal};
 use crate::downstream::streamable;
 use crate::gateway::Gateway;
@@ -135,7 +136,14 @@ async fn answer(gateway: &Arc<Gateway>, connection: &Connection, message: Messag
         }
         return;
     }
-    match pipeline::handle(gateway, &Client::Legacy(Arc::clone(session)), &message, Some(headers)).await {
+    match pipeline::handle(
+        gateway,
+        &Client::Legacy(Arc::clone(session)),
+        &message,
+        Some(Headers::from(headers)),
+    )
+    .await
+    {
         Outcome::Answer(last) => send(last.bytes).await,
         Outcome::Taken | Outcome::Listening(_) => {}
         Outcome::Passage(mut passage) => loop {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use toolgate_protocol::message::Unreadable;
 use toolgate_protocol::{Code, Era, ErrorReply, Message, header};
@@ -14,6 +14,7 @@ use crate::downstream::admit::{self, Admitted};
 use crate::downstream::batch;
 use crate::downstream::body::{self, Body, BodyError};
 use crate::downstream::event_stream::{self, ALIVE, KEEP_ALIVE};
+use crate::downstream::headers::Headers;
 use crate::downstream::respond::{self, Refusal};
 use crate::gateway::Gateway;
 use crate::listen::Listener;
@@ -31,14 +32,35 @@ pub async fn post(
     request: &mut Request<Incoming>,
     principal: &Arc<Principal>,
 ) -> Response<Body> {
-    if let Err(refusal) = check_media(request.headers()) {
+    if let Err(refusal) = check_media(request.headers().into()) {
         return refusal.response();
     }
     let bytes = match body::read(request.body_mut(), gateway.settings.max_body_bytes).await {
         Ok(bytes) => bytes,
         Err(error) => return unread(&error).response(),
     };
-    let headers = request.headers();
+    take(gateway, request.headers().into(), bytes, principal).await
+}
+
+/// A message of a client, whose body has been read.
+pub async fn post_whole(
+    gateway: &Arc<Gateway>,
+    headers: Headers<'_>,
+    body: Bytes,
+    principal: &Arc<Principal>,
+) -> Response<Body> {
+    match check_media(headers) {
+        Ok(()) => take(gateway, headers, body, principal).await,
+        Err(refusal) => refusal.response(),
+    }
+}
+
+async fn take(
+    gateway: &Arc<Gateway>,
+    headers: Headers<'_>,
+    bytes: Bytes,
+    principal: &Arc<Principal>,
+) -> Response<Body> {
     let message = match Message::parse(bytes.clone()) {
         Ok(message) => message,
         Err(Unreadable::Batch) => return batch::post(gateway, &bytes, headers, principal).await,
@@ -67,10 +89,10 @@ pub fn get(
         response.headers_mut().insert(http::header::ALLOW, HeaderValue::from_static("POST"));
         return response;
     }
-    if !accepts(request.headers(), &[EVENTS]) {
+    if !accepts(request.headers().into(), &[EVENTS]) {
         return respond::words(StatusCode::NOT_ACCEPTABLE, "'Accept' must have text/event-stream");
     }
-    match admit::session(gateway, request.headers(), principal) {
+    match admit::session(gateway, request.headers().into(), principal) {
         Ok(session) => {
             let last = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
             session_stream(gateway, session, last.and_then(|number| number.parse().ok()))
@@ -81,7 +103,7 @@ pub fn get(
 
 /// The end of a legacy session.
 pub fn delete(gateway: &Gateway, request: &Request<Incoming>, principal: &Arc<Principal>) -> Response<Body> {
-    match admit::session(gateway, request.headers(), principal) {
+    match admit::session(gateway, request.headers().into(), principal) {
         Ok(_) => {
             let id = request.headers().get(header::SESSION_ID).and_then(|value| value.to_str().ok());
             gateway.end_session(id.unwrap_or_default());
@@ -117,7 +139,7 @@ async fn respond_to(
     gateway: &Arc<Gateway>,
     client: &Client,
     message: &Message,
-    headers: &HeaderMap,
+    headers: Headers<'_>,
 ) -> Response<Body> {
     let era = client.era();
     match pipeline::handle(gateway, client, message, Some(headers)).await {
@@ -196,15 +218,12 @@ fn listener_stream(gateway: &Arc<Gateway>, listener: Arc<Listener>) -> Response<
     respond::events(events)
 }
 
-fn check_media(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_media(headers: Headers<'_>) -> Result<(), Refusal> {
     let refuse = |status, what: &str| {
         Err(Refusal::new(status, ErrorReply::new(Code::InvalidRequest, what), Era::Legacy))
     };
-    if let Some(media) = headers.get(CONTENT_TYPE)
-        && !media
-            .as_bytes()
-            .get(..JSON.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(JSON.as_bytes()))
+    if let Some(media) = headers.get(&CONTENT_TYPE)
+        && !media.get(..JSON.len()).is_some_and(|start| start.eq_ignore_ascii_case(JSON.as_bytes()))
     {
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "'Content-Type' must be application/json");
     }
@@ -218,8 +237,8 @@ fn check_media(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Whether a client takes one of these kinds of answers.
-fn accepts(headers: &HeaderMap, kinds: &[&str]) -> bool {
-    let Some(accept) = headers.get(ACCEPT).and_then(|value| value.to_str().ok()) else { return true };
+fn accepts(headers: Headers<'_>, kinds: &[&str]) -> bool {
+    let Some(accept) = headers.text(&ACCEPT) else { return true };
     let is_family = |one: &str, kind: &str| {
         one.strip_suffix('*').is_some_and(|family| family.ends_with('/') && kind.starts_with(family))
     };

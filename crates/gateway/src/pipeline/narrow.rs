@@ -3,14 +3,16 @@
 //! It only ever takes away. A wish that cannot be read ends the request, because going on without it would show more
 //! than was asked for.
 
-use http::HeaderMap;
+use http::HeaderName;
 use serde::Deserialize;
 use toolgate_governance::{Narrowing, NarrowingError};
 use toolgate_protocol::message::MetaField;
 use toolgate_protocol::{Code, ErrorReply, Message};
 
+use crate::downstream::headers::{self, Headers};
+
 /// The header: names and patterns of the tools that are wanted, separated by commas; with `!`, of those that are not.
-pub const HEADER: &str = "x-toolgate-tools";
+pub static HEADER: HeaderName = HeaderName::from_static("x-toolgate-tools");
 
 /// The wish in `_meta`.
 #[derive(Debug, Default, Deserialize)]
@@ -22,9 +24,9 @@ struct Wish {
 }
 
 /// What a request leaves out; nothing where it has no wish. With two wishes, what both leave is left.
-pub fn of(message: &Message, headers: Option<&HeaderMap>) -> Result<Option<Narrowing>, ErrorReply> {
+pub fn of(message: &Message, headers: Option<Headers<'_>>) -> Result<Option<Narrowing>, ErrorReply> {
     let stated = message.meta(MetaField::Narrow).map(in_meta).transpose()?;
-    let headed = headers.filter(|headers| headers.contains_key(HEADER)).map(in_header).transpose()?;
+    let headed = headers.filter(|headers| headers.has(&HEADER)).map(in_header).transpose()?;
     Ok(match (stated, headed) {
         (Some(stated), Some(headed)) => Some(stated.and(headed)),
         (stated, headed) => stated.or(headed),
@@ -56,14 +58,13 @@ fn in_meta(json: &[u8]) -> Result<Narrowing, ErrorReply> {
         .map_err(|error| unreadable(&error))
 }
 
-fn in_header(headers: &HeaderMap) -> Result<Narrowing, ErrorReply> {
+fn in_header(headers: Headers<'_>) -> Result<Narrowing, ErrorReply> {
     let unreadable = |error: &dyn std::fmt::Display| {
         let what = format!("the header 'X-Toolgate-Tools' cannot be used: {error}");
         ErrorReply::new(Code::InvalidParams, what)
     };
-    let values: Result<Vec<&str>, _> =
-        headers.get_all(HEADER).iter().map(http::HeaderValue::to_str).collect();
-    let text = values.map_err(|error| unreadable(&error))?.join(",");
+    let values: Option<Vec<&str>> = headers.all(&HEADER).into_iter().map(headers::plain).collect();
+    let text = values.ok_or_else(|| unreadable(&"it is no plain text"))?.join(",");
     patterns(&text).map_err(|error| unreadable(&error))
 }
 
@@ -78,12 +79,12 @@ mod tests {
     fn left(meta: &str, header: &[&str]) -> Result<Vec<&'static str>, String> {
         let request =
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
-        let mut headers = HeaderMap::new();
+        let mut headers = http::HeaderMap::new();
         for value in header {
-            headers.append(HEADER, value.parse().unwrap());
+            headers.append(HEADER.clone(), value.parse().unwrap());
         }
-        let narrowing =
-            of(&Message::parse(Bytes::from(request)).unwrap(), Some(&headers)).map_err(|reply| {
+        let narrowing = of(&Message::parse(Bytes::from(request)).unwrap(), Some(Headers::from(&headers)))
+            .map_err(|reply| {
                 assert_eq!(reply.code, Code::InvalidParams);
                 reply.message
             })?;

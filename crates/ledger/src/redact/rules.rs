@@ -70,12 +70,19 @@ pub enum RuleError {
 #[derive(Debug, Clone)]
 pub(super) struct CompiledRules {
     /// Keys whose last byte is known, by that byte: of dozens of patterns only a few are compared with a key.
-    keys_by_end: Vec<Vec<KeyPattern>>,
+    keys_by_end: Vec<KeyPatterns>,
     /// Keys that may end with anything.
-    other_keys: Vec<KeyPattern>,
+    other_keys: KeyPatterns,
     pub(super) paths: Vec<Vec<Segment>>,
     /// The replacement as a JSON string.
     pub(super) replacement: Vec<u8>,
+}
+
+/// Keys to look for, and how short one can be: most keys of a body are shorter than any secret's.
+#[derive(Debug, Clone, Default)]
+struct KeyPatterns {
+    patterns: Vec<KeyPattern>,
+    shortest: usize,
 }
 
 /// A key to look for, lower case and without separators. Most patterns are one word and are compared as such.
@@ -97,8 +104,8 @@ pub(super) enum Segment {
 impl CompiledRules {
     pub(super) fn new(rules: &RedactionRules) -> Result<Self, RuleError> {
         let mut compiled = Self {
-            keys_by_end: vec![Vec::new(); 256],
-            other_keys: Vec::new(),
+            keys_by_end: vec![KeyPatterns::default(); 256],
+            other_keys: KeyPatterns::default(),
             paths: Vec::new(),
             replacement: serde_json::Value::from(rules.replacement.as_str()).to_string().into_bytes(),
         };
@@ -116,15 +123,34 @@ impl CompiledRules {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.other_keys.is_empty() && self.paths.is_empty() && self.keys_by_end.iter().all(Vec::is_empty)
+        self.paths.is_empty()
+            && self.keys_by_end.iter().chain([&self.other_keys]).all(|keys| keys.patterns.is_empty())
     }
 
     /// Whether a key, as it reads after unescaping, is to be taken out. `scratch` is working space.
     pub(super) fn matches_key(&self, key: &[u8], scratch: &mut Vec<u8>) -> bool {
+        let last = key.iter().rfind(|byte| !is_separator(**byte)).map(u8::to_ascii_lowercase);
+        let by_end = last.and_then(|last| self.keys_by_end.get(usize::from(last)));
+        let candidates = by_end.into_iter().chain([&self.other_keys]);
+        let mut candidates = candidates.filter(|keys| keys.may_match(key)).peekable();
+        if candidates.peek().is_none() {
+            return false;
+        }
         scratch.clear();
         fold(key, scratch);
-        let by_end = scratch.last().and_then(|last| self.keys_by_end.get(usize::from(*last)));
-        by_end.into_iter().flatten().chain(&self.other_keys).any(|pattern| pattern.matches(scratch))
+        candidates.any(|keys| keys.patterns.iter().any(|pattern| pattern.matches(scratch)))
+    }
+}
+
+impl KeyPatterns {
+    fn push(&mut self, pattern: KeyPattern) {
+        let length = pattern.shortest();
+        self.shortest = if self.patterns.is_empty() { length } else { self.shortest.min(length) };
+        self.patterns.push(pattern);
+    }
+
+    fn may_match(&self, key: &[u8]) -> bool {
+        !self.patterns.is_empty() && key.len() >= self.shortest
     }
 }
 
@@ -152,6 +178,15 @@ impl KeyPattern {
         }
     }
 
+    /// How short a key can be that it matches.
+    fn shortest(&self) -> usize {
+        match self {
+            Self::Is(word) | Self::EndsWith(word) => word.len(),
+            Self::Contains(finder) => finder.needle().len(),
+            Self::Glob(pattern) => pattern.iter().filter(|byte| **byte != b'*').count(),
+        }
+    }
+
     fn matches(&self, key: &[u8]) -> bool {
         match self {
             Self::Is(word) => **word == *key,
@@ -164,7 +199,11 @@ impl KeyPattern {
 
 /// Lower case without separators.
 fn fold(key: &[u8], out: &mut Vec<u8>) {
-    out.extend(key.iter().filter(|byte| !matches!(byte, b'_' | b'-')).map(u8::to_ascii_lowercase));
+    out.extend(key.iter().filter(|byte| !is_separator(**byte)).map(u8::to_ascii_lowercase));
+}
+
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, b'_' | b'-')
 }
 
 /// Whether `text` matches `pattern`, in which `*` stands for any bytes. Steps back only to the last star.

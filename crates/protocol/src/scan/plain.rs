@@ -7,7 +7,7 @@ const HIGH_BITS: u64 = ONES << 7;
 
 /// How many bytes stand before the first quotation mark, backslash or control character.
 #[inline]
-pub(super) fn length_of_plain_text(bytes: &[u8]) -> usize {
+pub(crate) fn length_of_plain_text(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
         let marks = marks_of_special_bytes(u64::from_le_bytes(*word));
