@@ -1,7 +1,7 @@
 //! Who is let in: sessions, origins, hosts, media, paths.
 
 use harness::http::Connection;
-use harness::{Client, Gateway};
+use harness::{Client, Gateway, Setup};
 use serde_json::json;
 
 use crate::cells::scripted;
@@ -109,4 +109,44 @@ fn the_old_way_over_two_endpoints_works() {
     assert_eq!(answer["result"]["content"][0]["text"], "done");
     stream.close();
     harness::eventually("the stream is forgotten", || (post("{}") == 404).then_some(()));
+}
+
+#[test]
+fn pages_are_told_what_the_operator_says() {
+    let setup = Setup::new()
+        .server("s", scripted(&["legacy"]))
+        .set("listen.cors.allowed_origins=[https://app.example]")
+        .set("listen.cors.allowed_headers=[X-Page]")
+        .set("listen.cors.allowed_methods=[POST]")
+        .set("listen.cors.max_age=10m");
+    let gateway = setup.start();
+    let asked = |origin: &str| {
+        Connection::open(gateway.address()).exchange("OPTIONS", "/mcp", &[("origin", origin)], b"").head
+    };
+    let told = asked("https://app.example");
+    assert_eq!(told.status, 204);
+    assert_eq!(told.header("access-control-allow-origin"), Some("https://app.example"));
+    assert_eq!(told.header("access-control-allow-methods"), Some("POST"));
+    assert_eq!(told.header("access-control-max-age"), Some("600"));
+    let headers = told.header("access-control-allow-headers").unwrap();
+    assert!(headers.contains("Mcp-Session-Id") && headers.ends_with(", X-Page"), "{headers}");
+    assert_eq!(asked("https://other.example").status, 403);
+
+    let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"},
+    }});
+    let headers = [("origin", "https://app.example"), ("content-type", "application/json")];
+    let begun =
+        Connection::open(gateway.address()).exchange("POST", "/mcp", &headers, begin.to_string().as_bytes());
+    assert_eq!(begun.head.header("access-control-allow-origin"), Some("https://app.example"));
+    assert!(begun.head.header("access-control-expose-headers").unwrap().contains("Mcp-Session-Id"));
+
+    let silent = Setup::new().server("s", scripted(&["legacy"])).set("listen.cors.enabled=false").start();
+    let told = Connection::open(silent.address()).exchange(
+        "OPTIONS",
+        "/mcp",
+        &[("origin", "http://localhost")],
+        b"",
+    );
+    assert_eq!(told.head.header("access-control-allow-origin"), None);
 }

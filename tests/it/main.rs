@@ -18,6 +18,7 @@ mod one_connection;
 mod process_trees;
 mod questions;
 mod reloads;
+mod secure;
 mod sessions;
 mod skills;
 mod stdio_front;

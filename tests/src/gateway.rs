@@ -103,14 +103,7 @@ impl Setup {
 
     /// Starts it for HTTP clients and waits until it listens.
     pub fn start(self) -> Gateway {
-        let mut child = self
-            .command(&["--transport", "http", "--port", "0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let log = Log::collect(child.stderr.take().unwrap());
-        let mut gateway = Gateway { child, log, address: String::new(), home: self.home };
+        let mut gateway = self.spawn();
         gateway.address = eventually("the gateway listens", || {
             let ready = gateway.log.find("listening");
             assert!(
@@ -119,9 +112,28 @@ impl Setup {
                 gateway.log.text()
             );
             let url = ready?.get("listening")?.as_str()?.to_owned();
-            Some(url.strip_prefix("http://")?.split('/').next()?.to_owned())
+            Some(url.split_once("://")?.1.split('/').next()?.to_owned())
         });
         gateway
+    }
+
+    /// Starts it where it cannot start; what it says of that.
+    pub fn start_and_fail(self) -> String {
+        let mut gateway = self.spawn();
+        let status = gateway.wait();
+        assert!(!status.success(), "it should not start: {}", gateway.log.text());
+        gateway.log.text()
+    }
+
+    fn spawn(self) -> Gateway {
+        let mut child = self
+            .command(&["--transport", "http", "--port", "0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let log = Log::collect(child.stderr.take().unwrap());
+        Gateway { child, log, address: String::new(), home: self.home }
     }
 
     /// Starts it for one client on its standard input and output.
