@@ -113,12 +113,9 @@ fn the_old_way_over_two_endpoints_works() {
 
 #[test]
 fn pages_are_told_what_the_operator_says() {
-    let setup = Setup::new()
-        .server("s", scripted(&["legacy"]))
-        .set("listen.cors.allowed_origins=[https://app.example]")
-        .set("listen.cors.allowed_headers=[X-Page]")
-        .set("listen.cors.allowed_methods=[POST]")
-        .set("listen.cors.max_age=10m");
+    let rules = "listen:\n  cors:\n    allowed_origins: [https://app.example]\n    allowed_headers: [X-Page]\n    \
+                 allowed_methods: [POST]\n    max_age: 10m\n";
+    let setup = Setup::new().server("s", scripted(&["legacy"])).config(rules);
     let gateway = setup.start();
     let asked = |origin: &str| {
         Connection::open(gateway.address()).exchange("OPTIONS", "/mcp", &[("origin", origin)], b"").head
