@@ -166,7 +166,8 @@ fn words(denied: &Denied) -> String {
     match denied {
         Denied::Unknown { rule } => format!("hidden by rule {rule}"),
         Denied::Refused(refusal) => refusal.words.clone(),
-        Denied::Arguments(problem) => problem.to_string(),
+        // The client may see its own value again; the record of it may be read by others.
+        Denied::Arguments(problem) => problem.for_record(),
     }
 }
 

@@ -16,7 +16,7 @@ struct Never;
 
 impl ArgumentCheck for Never {
     fn check(&self, _: Option<&[u8]>) -> Result<(), ArgumentProblem> {
-        Err(ArgumentProblem { path: "/amount".into(), message: "is missing".into() })
+        Err(ArgumentProblem::said("/amount".into(), "is missing".into()))
     }
 }
 

@@ -85,11 +85,24 @@ fn secrets_are_not_written() {
     assert_eq!(arguments["item"], expected);
     let long = records[1].result.as_ref().unwrap();
     assert!(long.kept.len() <= 300 && long.size > 5000 && !long.is_whole());
-    for file in walk(&super::folder(&gateway)) {
-        let bytes = std::fs::read(&file).unwrap();
-        let has_secret = bytes.windows(7).any(|window| window == b"hidden-");
-        assert!(!has_secret, "{}", file.display());
+    assert_without_secrets(&super::folder(&gateway));
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_not_written_into_the_reason() {
+    let shop = Shop::open();
+    let mut gateway = gateway(&shop, "", "ledger: {redact: [{keys: [n]}]}\n");
+    for era in Era::BOTH {
+        let refused = caller(&gateway, era, "anna").call("shop__count", &json!({"n": "hidden-5"}));
+        assert_eq!(refused.code(), -32602);
+        assert!(refused.error().contains("hidden-5"), "the client sees what it sent: {}", refused.error());
     }
+    assert!(gateway.stop().success());
+    let records = records(&gateway);
+    assert_eq!(records.len(), 2);
+    let reason = json(records[0].result.as_ref());
+    assert!(reason.as_str().unwrap().contains("`/n`"), "{reason}");
+    assert_without_secrets(&super::folder(&gateway));
 }
 
 #[test]
@@ -202,6 +215,15 @@ fn a_client_that_leaves_is_on_record() {
     harness::eventually("the call is on record", || (!records(&gateway).is_empty()).then_some(()));
     assert!(gateway.stop().success());
     assert_eq!(told(&records(&gateway)[0]), (Kind::ToolCall, "shop__hold", Status::Cancelled, None));
+}
+
+/// Nothing that the scenes call hidden may stand in any file below a folder.
+fn assert_without_secrets(folder: &std::path::Path) {
+    for file in walk(folder) {
+        let bytes = std::fs::read(&file).unwrap();
+        let has_secret = bytes.windows(7).any(|window| window == b"hidden-");
+        assert!(!has_secret, "{}", file.display());
+    }
 }
 
 /// All files below a folder.

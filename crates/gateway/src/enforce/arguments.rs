@@ -62,9 +62,8 @@ impl ArgumentCheck for ToolCheck {
         }
         let mut instance: Value = match arguments {
             None => Value::Object(serde_json::Map::new()),
-            Some(json) => serde_json::from_slice(json).map_err(|error| ArgumentProblem {
-                path: String::new(),
-                message: format!("they cannot be read: {error}"),
+            Some(json) => serde_json::from_slice(json).map_err(|error| {
+                ArgumentProblem::said(String::new(), format!("they cannot be read: {error}"))
             })?,
         };
         // Many clients write null for an optional argument they leave out, and servers take it so.
@@ -76,6 +75,7 @@ impl ArgumentCheck for ToolCheck {
             return Err(ArgumentProblem {
                 path: error.instance_path().to_string(),
                 message: error.to_string(),
+                without_value: error.masked().to_string(),
             });
         }
         Ok(())
