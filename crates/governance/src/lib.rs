@@ -27,6 +27,7 @@ mod selector;
 mod standing;
 mod subject;
 mod terms_of_use;
+mod unambiguous;
 
 pub use self::amount::Micros;
 pub use self::approval::ApprovalNeeded;
@@ -44,3 +45,4 @@ pub use self::refusal::{ArgumentProblem, Denied, Measure, Refusal, Stage};
 pub use self::standing::{Standing, VisibilityClass};
 pub use self::subject::{Kind, Subject};
 pub use self::terms_of_use::{ApprovalShown, Limit, TermsOfUse};
+pub use self::unambiguous::unambiguous;

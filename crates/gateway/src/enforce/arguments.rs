@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use jsonschema::Validator;
 use serde_json::Value;
-use toolgate_governance::{ArgumentCheck, ArgumentProblem};
+use toolgate_governance::{ArgumentCheck, ArgumentProblem, unambiguous};
 
 use simple::Simple;
 
@@ -62,9 +62,7 @@ impl ArgumentCheck for ToolCheck {
         }
         let mut instance: Value = match arguments {
             None => Value::Object(serde_json::Map::new()),
-            Some(json) => serde_json::from_slice(json).map_err(|error| {
-                ArgumentProblem::said(String::new(), format!("they cannot be read: {error}"))
-            })?,
+            Some(json) => unambiguous(json)?,
         };
         // Many clients write null for an optional argument they leave out, and servers take it so.
         if let Value::Object(members) = &mut instance {
