@@ -25,6 +25,12 @@ impl Principal {
         Principal::new(id.into(), Arc::from([]))
     }
 
+    /// Whether another is the same caller with the same rights. One that has other groups now must not go on with the
+    /// rights of those it had.
+    pub fn is_same_as(&self, other: &Principal) -> bool {
+        self.id == other.id && self.groups == other.groups
+    }
+
     /// What a policy has in store for it.
     pub fn standing(&self, policy: &Arc<Policy>) -> Arc<Standing> {
         if let Some(standing) = &*self.standing.load()

@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use harness::{Client, Era, Setup};
+use harness::http::Connection;
+use harness::{Client, Era, Gateway, Setup};
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
@@ -81,9 +82,8 @@ fn tokens_of_a_known_issuer_say_who_calls_and_in_which_groups() {
     check_refused(&gateway, &[("authorization", "Bearer not.a.token")], "the token is malformed");
 }
 
-#[test]
-fn a_session_ends_with_the_groups_it_was_begun_with() {
-    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+/// A gateway whose tools are for the group `sales`.
+fn for_sales(shop: &Shop, place: &TempDir, issuer: &Issuer) -> Gateway {
     let keys = place.path().join("jwks.json");
     fs::write(&keys, issuer.published().to_string()).unwrap();
     let sections = format!(
@@ -91,7 +91,32 @@ fn a_session_ends_with_the_groups_it_was_begun_with() {
          groups_claim: roles}}]}}\npolicy: {{default: deny, rules: [{{effect: allow, groups: [sales]}}]}}\n",
         keys.display()
     );
-    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    Setup::new().config(&shop.config("", &sections)).start()
+}
+
+#[test]
+fn a_stream_of_the_first_revision_ends_with_the_groups_it_was_opened_with() {
+    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+    let gateway = for_sales(&shop, &place, &issuer);
+    let (before, after) = (issuer.bearer(&json!({})), issuer.bearer(&json!({"roles": []})));
+    let mut stream = Connection::open(gateway.address());
+    let opening = [("accept", "text/event-stream"), ("authorization", &*before)];
+    stream.send("GET", "/mcp/sse", &opening, b"").unwrap();
+    assert_eq!(stream.head().unwrap().status, 200);
+    let path = stream.event().unwrap().unwrap().data;
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    for (credential, expected) in [(&before, 202), (&after, 404)] {
+        let headers = [("content-type", "application/json"), ("authorization", &**credential)];
+        let posted = Connection::open(gateway.address()).exchange("POST", &path, &headers, ping.as_bytes());
+        assert_eq!(posted.head.status, expected, "{}", posted.text());
+    }
+    stream.close();
+}
+
+#[test]
+fn a_session_ends_with_the_groups_it_was_begun_with() {
+    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+    let gateway = for_sales(&shop, &place, &issuer);
     let before = issuer.bearer(&json!({}));
     let anna = Client::presenting(&gateway, Era::Legacy, &[("authorization", &before)]);
     assert_eq!(anna.call("shop__buy", &json!({"item": 1})).text(), "sold 1");
