@@ -82,6 +82,35 @@ fn tokens_of_a_known_issuer_say_who_calls_and_in_which_groups() {
     check_refused(&gateway, &[("authorization", "Bearer not.a.token")], "the token is malformed");
 }
 
+#[test]
+fn one_name_of_two_issuers_is_two_callers() {
+    let (shop, place) = (Shop::open(), TempDir::new().unwrap());
+    let issuers = [Issuer::new(), Issuer::new()];
+    let records: Vec<String> = issuers
+        .iter()
+        .enumerate()
+        .map(|(number, issuer)| {
+            let keys = place.path().join(format!("jwks-{number}.json"));
+            fs::write(&keys, issuer.published().to_string()).unwrap();
+            format!("{{issuer: \"https://{number}.example\", audience: toolgate, jwks_file: \"{}\"}}", keys.display())
+        })
+        .collect();
+    let sections = format!(
+        "callers: {{trust_client_id_header: true, jwt: [{}]}}\n\
+         policy: {{default: deny, rules: [{{effect: allow, callers: [\"https://1.example#anna\"], tools: [buy]}},\n\
+         {{effect: allow, callers: [\"claimed:anna\"], tools: [count]}}]}}\n",
+        records.join(", ")
+    );
+    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    for (number, expected) in [(0, &[][..]), (1, &["shop__buy"])] {
+        let bearer = issuers[number].bearer(&json!({"iss": format!("https://{number}.example")}));
+        let client = Client::presenting(&gateway, Era::Modern, &[("authorization", &bearer)]);
+        assert_eq!(listed(&client, "tools/list", "tools", "name"), expected, "{number}");
+    }
+    let client = Client::presenting(&gateway, Era::Modern, &[("x-mcp-client-id", "anna")]);
+    assert_eq!(listed(&client, "tools/list", "tools", "name"), ["shop__count"]);
+}
+
 /// A gateway whose tools are for the group `sales`.
 fn for_sales(shop: &Shop, place: &TempDir, issuer: &Issuer) -> Gateway {
     let keys = place.path().join("jwks.json");
