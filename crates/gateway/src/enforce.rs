@@ -49,7 +49,14 @@ pub fn request(
     };
     let draft = draft(client, target, &message, now);
     let revision = standing.policy().revision();
-    refuse_unrecorded(gate, &draft, begun, revision)?;
+    if gate.recorder.as_ref().is_some_and(Recorder::refuses) {
+        // What is hidden stays unknown, whatever the state of the ledger.
+        let decision = standing.decide_use(&asked.subject, narrowing, asked.arguments, now);
+        if let Some(denied @ Denied::Unknown { .. }) = decision.denied() {
+            return Err(stopped(gate, &standing, target, &draft, &denied, begun));
+        }
+        refuse_unrecorded(gate, &draft, begun, revision)?;
+    }
     match toolgate_governance::admit(&standing, &gate.meters, &asked, call) {
         Ok(admitted) => Ok((admitted, Closing::new(Arc::clone(gate), draft, begun, revision))),
         Err(denied) => Err(stopped(gate, &standing, target, &draft, &denied, begun)),
@@ -129,9 +136,10 @@ fn stopped(
         _ => gate.meters.remaining(standing, &subject(target), Timestamp::now()),
     };
     let reply = refuse::reply(denied, target, &remaining);
+    let hidden = matches!(denied, Denied::Unknown { .. });
     match record_denial(gate, draft, &words(denied), &reply, begun, standing.policy().revision()) {
-        Ok(()) => Stopped { reply, remaining, hidden: matches!(denied, Denied::Unknown { .. }) },
-        Err(unrecorded) => unrecorded.into(),
+        Err(unrecorded) if !hidden => unrecorded.into(),
+        _ => Stopped { reply, remaining, hidden },
     }
 }
 

@@ -59,6 +59,23 @@ fn nothing_runs_while_nothing_can_be_recorded() {
 }
 
 #[test]
+fn what_is_hidden_stays_unknown_while_nothing_can_be_recorded() {
+    let shop = Shop::open();
+    let sections = "ledger: {on_failure: deny}\npolicy: {rules: [{effect: hide, tools: [count]}]}\n";
+    let gateway = Setup::new().config(&shop.config("", sections)).largest_file(BLOCKS).start();
+    let client = Client::modern(&gateway);
+    let large = json!({"item": "x".repeat(20_000)});
+    let refused = (0..MANY).map(|_| call(&client)).filter(|answer| answer.answer.get("error").is_some());
+    assert!(refused.take(2).count() == 2, "the ledger is full");
+    let told = |name: &str| client.call(name, &large).raw.replace(name, "NAME");
+    let without_id = |answer: String| answer.split_once("\"error\"").unwrap().1.to_owned();
+    let (hidden, missing) = (without_id(told("shop__count")), without_id(told("shop__dream")));
+    assert_eq!(hidden, missing);
+    assert!(hidden.contains("-32602"), "{hidden}");
+    assert_eq!(call(&client).code(), DENIED);
+}
+
+#[test]
 fn answers_that_wait_for_the_same_write_are_withheld_together() {
     let shop = Shop::open();
     let mut gateway = start(&shop, "deny");
