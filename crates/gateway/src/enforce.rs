@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod closing;
 pub mod consent;
+pub mod denial;
 pub mod refuse;
 
 use std::sync::Arc;

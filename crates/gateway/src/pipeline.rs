@@ -18,6 +18,7 @@ use toolgate_protocol::message::{Field, Unreadable};
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Object, Version, error};
 
 use crate::downstream::respond::Refusal;
+use crate::enforce;
 use crate::gateway::Gateway;
 use crate::listen::Listener;
 use crate::principal::Principal;
@@ -74,7 +75,8 @@ async fn request(
     headers: Option<&HeaderMap>,
 ) -> Result<Outcome, ErrorReply> {
     let method = message.method().unwrap_or(Method::Unknown);
-    let narrowing = narrow::of(message, headers)?;
+    let narrowing = narrow::of(message, headers)
+        .map_err(|reply| enforce::denial::unrouted(&gateway.gate, client, message, reply))?;
     let narrowing = narrowing.as_ref();
     match (method, client) {
         (

@@ -10,7 +10,7 @@ use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
 
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Ended;
-use crate::enforce::{self, refuse};
+use crate::enforce::{self, denial, refuse};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, has_member, kept, stand_in};
@@ -45,18 +45,19 @@ pub async fn begin(
         Err(_) if !gateway.fleet.members().is_empty() => {
             gateway.fleet.settle(gateway.settings.start_patience).await;
             published = gateway.published();
-            router::resolve(&published, message)?
+            router::resolve(&published, message)
         }
-        routed => routed?,
+        routed => routed,
     };
+    let routed = routed.map_err(|reply| denial::unrouted(&gateway.gate, client, message, reply))?;
     let rewritten;
-    let (message, routed) = match stand_in::prepare(gateway, client, narrowing, &published, message, &routed)?
-    {
-        Some(prepared) => {
+    let (message, routed) = match stand_in::prepare(gateway, client, narrowing, &published, message, &routed) {
+        Ok(Some(prepared)) => {
             rewritten = prepared.message;
             (&rewritten, prepared.routed)
         }
-        None => (message, routed),
+        Ok(None) => (message, routed),
+        Err(stopped) => return Stop::from(stopped).outcome(message, client),
     };
     let tool = message.field_text(Field::Name).and_then(|name| published.tool(&name));
     let check = tool.and_then(|tool| tool.check.as_ref());
@@ -101,6 +102,12 @@ enum Stop {
     Refused(refuse::Stopped),
 }
 
+impl From<refuse::Stopped> for Stop {
+    fn from(stopped: refuse::Stopped) -> Stop {
+        if stopped.hidden { Stop::Hidden(stopped.reply) } else { Stop::Refused(stopped) }
+    }
+}
+
 impl Stop {
     fn outcome(self, message: &Message, client: &Client) -> Result<Outcome, ErrorReply> {
         match self {
@@ -122,7 +129,12 @@ fn relay(
     if let Some(skill) = &skill
         && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
     {
-        return Err(Stop::Hidden(refuse::unknown(skill.kind, &skill.exposed)));
+        return Err(match &target {
+            Some(file) if denial::recorded(message.method()).is_some() => {
+                denial::hidden_with(&gateway.gate, client, narrowing, skill, file, message).into()
+            }
+            _ => Stop::Hidden(refuse::unknown(skill.kind, &skill.exposed)),
+        });
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
     let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
@@ -130,10 +142,7 @@ fn relay(
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);
             let admitted = enforce::request(&gateway.gate, client, narrowing, target, check, call);
-            let (admitted, closing) = admitted.map_err(|stopped| match stopped.hidden {
-                true => Stop::Hidden(stopped.reply),
-                false => Stop::Refused(stopped),
-            })?;
+            let (admitted, closing) = admitted?;
             Cleared::Governed(admitted, closing)
         }
         // Completions are of use only for what can be seen.
