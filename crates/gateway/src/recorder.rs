@@ -11,6 +11,9 @@ use toolgate_protocol::Era;
 use crate::principal::Principal;
 use crate::router::Target;
 
+/// The most that is kept of one body: a record has two and must stay below what the journal takes, with all else in it.
+const MAX_BODY_BYTES: usize = 1536 * 1024;
+
 /// What happens to calls while nothing can be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
@@ -67,6 +70,7 @@ impl Recorder {
         max_body_bytes: usize,
         on_failure: OnFailure,
     ) -> Recorder {
+        let max_body_bytes = max_body_bytes.min(MAX_BODY_BYTES);
         Recorder { ledger, redactor, max_body_bytes, on_failure, failing: AtomicBool::new(false) }
     }
 
@@ -134,7 +138,10 @@ impl Recorder {
 
     fn failed(&self, error: &AppendError) -> Result<(), Unrecorded> {
         tracing::error!(alert = "ledger", %error, "a call could not be recorded");
-        self.failing.store(true, Ordering::Release);
+        // A record that is too large says nothing about the next one.
+        if !matches!(error, AppendError::TooLarge { .. }) {
+            self.failing.store(true, Ordering::Release);
+        }
         match self.on_failure {
             OnFailure::Deny => Err(Unrecorded),
             OnFailure::Continue => Ok(()),
