@@ -34,7 +34,7 @@ pub use self::approval::ApprovalNeeded;
 pub use self::compile::RuleProblem;
 pub use self::decision::{Decision, Verdict};
 pub use self::explain::{Explanation, StageOutcome, StageReport, explain};
-pub use self::meters::{Meters, PastUse, Remaining};
+pub use self::meters::{Meters, PastUse, Recount, Remaining};
 pub use self::narrowing::{Narrowing, NarrowingError};
 pub use self::pattern::{Pattern, PatternError};
 pub use self::permit::{

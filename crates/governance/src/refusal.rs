@@ -153,6 +153,11 @@ impl Measure {
         matches!(self, Measure::BudgetPerMonth | Measure::MaxPerCall)
     }
 
+    /// Whether uses are counted over a time, so that earlier ones matter.
+    pub(crate) fn is_windowed(self) -> bool {
+        !matches!(self, Measure::MaxPerCall | Measure::Concurrency)
+    }
+
     /// The stage that asks about it.
     pub fn stage(self) -> Stage {
         if self.is_money() { Stage::Budget } else { Stage::Rate }

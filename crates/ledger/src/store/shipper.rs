@@ -166,9 +166,11 @@ impl Work {
         Ok(())
     }
 
-    fn prune(&self, folder: &Path) -> Result<(), StoreError> {
+    fn prune(&mut self, folder: &Path) -> Result<(), StoreError> {
         let Some(connection) = &self.connection else { return Ok(()) };
         let now_us = crate::journal::health::now_us();
+        // Names and series may go with the calls.
+        self.known = KnownIds::default();
         retention::prune(connection, &self.store, folder, &self.settings, now_us)?;
         Ok(())
     }
