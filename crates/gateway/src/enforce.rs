@@ -9,6 +9,7 @@ pub mod refuse;
 use std::sync::Arc;
 use std::time::Instant;
 
+use http::HeaderMap;
 use jiff::Timestamp;
 use toolgate_client::Call;
 use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Standing, Subject};
@@ -33,6 +34,7 @@ pub fn request(
     narrowing: Option<&Narrowing>,
     target: &Arc<Target>,
     check: Option<&ToolCheck>,
+    headers: Option<&HeaderMap>,
     call: Call,
 ) -> Result<(Admitted<Call>, Closing), Stopped> {
     let now = Timestamp::now();
@@ -48,7 +50,8 @@ pub fn request(
         declared_price: target.declared_price,
         now,
     };
-    let draft = draft(client, target, &message, now);
+    let mut draft = draft(client, target, &message, now);
+    draft.trace_id = draft.trace_id.or_else(|| traced(headers?));
     let revision = standing.policy().revision();
     if gate.recorder.as_ref().is_some_and(Recorder::refuses) {
         // What is hidden stays unknown, whatever the state of the ledger.
@@ -85,6 +88,22 @@ pub fn owner(
         }
         Err(refusal) => Err(stopped(gate, &standing, target, &draft, &refusal.into(), begun)),
     }
+}
+
+/// The end of a request for the result of a task, which is to be on record. The call that made the task has passed the
+/// gate and was counted there.
+pub fn task_result(
+    gate: &Arc<Gate>,
+    client: &Client,
+    tool: &Arc<Target>,
+    message: &Message,
+) -> Result<Closing, Stopped> {
+    let begun = Instant::now();
+    let kind = toolgate_ledger::Kind::TaskResult;
+    let draft = Draft { kind, ..draft(client, tool, message, Timestamp::now()) };
+    let revision = gate.policy().revision();
+    refuse_unrecorded(gate, &draft, begun, revision)?;
+    Ok(Closing::new(Arc::clone(gate), draft, begun, revision))
 }
 
 /// Whether something exists for a client at all. What is hidden must look like what is not there.
@@ -182,7 +201,15 @@ fn words(denied: &Denied) -> String {
 
 /// The trace that a request says it belongs to.
 fn trace_id(message: &Message) -> Option<[u8; 16]> {
-    let parent = message.meta_text(MetaField::TraceParent)?;
+    trace_in(&message.meta_text(MetaField::TraceParent)?)
+}
+
+/// The trace that the HTTP request of a client belongs to, which says nothing of it in the message.
+fn traced(headers: &HeaderMap) -> Option<[u8; 16]> {
+    trace_in(headers.get("traceparent")?.to_str().ok()?)
+}
+
+fn trace_in(parent: &str) -> Option<[u8; 16]> {
     let digits = parent.split('-').nth(1).filter(|digits| digits.len() == 32 && digits.is_ascii())?;
     let mut id = [0; 16];
     for (place, byte) in id.iter_mut().enumerate() {
