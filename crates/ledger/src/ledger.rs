@@ -160,6 +160,11 @@ impl Ledger {
         self.health.snapshot()
     }
 
+    /// Whether the disk confirmed what was written when it was last asked to.
+    pub fn is_confirmed(&self) -> bool {
+        self.health.is_confirmed()
+    }
+
     /// The index, for questions.
     pub fn store(&self) -> Store {
         self.store.clone()

@@ -58,9 +58,8 @@ fn who_may_not_read_a_skill_is_on_record_whichever_way_it_asks() {
     );
     let mut gateway = Setup::new().config(&config).start();
     let document = json!({"uri": "skill://hr/payroll/SKILL.md"});
-    let by_tool = |name: &str, arguments| {
-        caller(&gateway, Era::Modern, name).call("skills__read_skill", &arguments)
-    };
+    let by_tool =
+        |name: &str, arguments| caller(&gateway, Era::Modern, name).call("skills__read_skill", &arguments);
     let refused = by_tool("shut", document.clone());
     assert_eq!(refused.code(), DENIED);
     let data = &refused.answer["error"]["data"];

@@ -1,9 +1,12 @@
 //! A ledger that cannot be written: no call without a record, unless the operator said so.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use harness::http::Connection;
 use harness::{Client, Era, Exchange, Gateway, Setup, eventually};
 use serde_json::json;
 
@@ -124,4 +127,45 @@ fn a_gateway_whose_ledger_cannot_be_opened_does_not_start() {
         .start_stdio();
     assert!(!stdio.gateway.wait().success());
     stdio.gateway.log().until("cannot open the ledger");
+}
+
+#[test]
+fn an_index_that_cannot_be_filled_raises_an_alarm() {
+    let shop = Shop::open();
+    let hook = TcpListener::bind("127.0.0.1:0").unwrap();
+    let webhook = format!("http://{}/alert", hook.local_addr().unwrap());
+    let mut gateway =
+        Setup::new().config(&shop.config("", &format!("ledger: {{alert_webhook: \"{webhook}\"}}\n"))).start();
+    let health = || Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!(health()["ledger"]["status"], "ok");
+    let store = toolgate_ledger::store::Store::open(&super::folder(&gateway)).unwrap();
+    store.connect().unwrap().execute_batch("ALTER TABLE replica RENAME TO taken_away").unwrap();
+    let client = Client::modern(&gateway);
+    client.call("shop__vault", &json!({})).result();
+    gateway.log().until("the index of the ledger cannot be filled");
+    let report = health();
+    assert_eq!((&report["status"], &report["ledger"]["indexed"]), (&json!("degraded"), &json!(false)));
+    let posted = read_request(&hook);
+    assert!(posted.contains("POST /alert") && posted.contains("\"kind\":\"ledger\""), "{posted}");
+
+    // Calls are in the journal and go on; the index is filled when that can be done again.
+    client.call("shop__vault", &json!({})).result();
+    store.connect().unwrap().execute_batch("ALTER TABLE taken_away RENAME TO replica").unwrap();
+    eventually("the ledger is well again", || (health()["ledger"]["status"] == "ok").then_some(()));
+    assert!(gateway.stop().success());
+    assert_eq!(store.page(&toolgate_ledger::store::Filter::default(), None, 10).unwrap().rows.len(), 2);
+}
+
+/// The first request that arrives, up to the end of its JSON.
+fn read_request(listener: &TcpListener) -> String {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut request = String::new();
+    while !request.ends_with('}') {
+        let mut piece = [0; 4096];
+        let length = stream.read(&mut piece).unwrap();
+        assert!(length > 0, "it broke off: {request}");
+        request.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+    }
+    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    request
 }

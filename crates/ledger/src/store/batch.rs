@@ -32,6 +32,12 @@ pub struct KnownIds {
     series: HashMap<SeriesKey, i64>,
 }
 
+impl KnownIds {
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.series.is_empty()
+    }
+}
+
 /// Caller, server, tool, kind and status.
 type SeriesKey = (i64, i64, i64, u8, u8);
 
@@ -58,7 +64,7 @@ pub fn ship_folder(
     let mut total = Shipped::default();
     loop {
         let mut batch = ship_batch(store, connection, folder, end, calendar, known);
-        if batch.is_err() {
+        if batch.is_err() && !known.is_empty() {
             // What was remembered may have been removed by another process.
             *known = KnownIds::default();
             batch = ship_batch(store, connection, folder, end, calendar, known);
@@ -264,7 +270,8 @@ impl Batch<'_> {
     }
 
     fn has_names(&self, (caller, server, tool, ..): &SeriesKey) -> rusqlite::Result<bool> {
-        let sql = "SELECT (SELECT count(*) FROM name WHERE id = ?1) + (SELECT count(*) FROM name WHERE id = ?2)
+        let sql =
+            "SELECT (SELECT count(*) FROM name WHERE id = ?1) + (SELECT count(*) FROM name WHERE id = ?2)
                    + (SELECT count(*) FROM name WHERE id = ?3) = 3";
         self.transaction.prepare_cached(sql)?.query_row([caller, server, tool], |row| row.get(0))
     }

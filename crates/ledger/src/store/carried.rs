@@ -78,16 +78,28 @@ impl Store {
         }
         let write = || {
             let transaction = connection.unchecked_transaction()?;
-            transaction
-                .execute("DELETE FROM carried WHERE replica = ?1 AND segment = ?2", params![replica, as_stored(segment)])?;
-            let mut insert = transaction
-                .prepare_cached("INSERT INTO carried VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
+            transaction.execute(
+                "DELETE FROM carried WHERE replica = ?1 AND segment = ?2",
+                params![replica, as_stored(segment)],
+            )?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO carried VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?;
             for ((time_us, caller, groups, kind, server, exposed, native), (uses, charged)) in sums {
                 let groups: Vec<&str> = groups.iter().map(|group| &**group).collect();
                 let groups = serde_json::json!(groups).to_string();
                 insert.execute(params![
-                    replica, as_stored(segment), time_us, caller, groups, kind, server, exposed, native,
-                    as_stored(uses), as_stored(charged)
+                    replica,
+                    as_stored(segment),
+                    time_us,
+                    caller,
+                    groups,
+                    kind,
+                    server,
+                    exposed,
+                    native,
+                    as_stored(uses),
+                    as_stored(charged)
                 ])?;
             }
             drop(insert);

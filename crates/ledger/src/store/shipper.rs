@@ -123,9 +123,13 @@ struct Work {
 impl Work {
     /// One round. A failure is noted; the next round tries again with a new connection.
     fn run(&mut self) {
-        if let Err(error) = self.ship_and_sweep() {
-            self.health.note_error(&format!("cannot fill the ledger's index, will try again: {error}"));
-            self.connection = None;
+        match self.ship_and_sweep() {
+            Ok(()) => self.health.note_indexed(),
+            Err(error) => {
+                let message = format!("cannot fill the ledger's index, will try again: {error}");
+                self.health.note_index_failure(&message);
+                self.connection = None;
+            }
         }
     }
 
