@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
 use toolgate_config::{Config, Fsync, OnLedgerFailure};
-use toolgate_gateway::{Gate, Gateway};
 use toolgate_gateway::recorder::{OnFailure, Recorder};
+use toolgate_gateway::{Gate, Gateway};
 use toolgate_governance::{Kind, Meters, Micros, PastUse, Policy, Subject};
 use toolgate_ledger::redact::RedactionRules;
 use toolgate_ledger::retention::LONGEST_WINDOW;
@@ -24,7 +24,7 @@ pub(crate) fn open(config: &Config, state_dir: Option<&Path>) -> Result<Gate, St
         None => None,
         Some(folder) => Some(recorder(config, folder)?),
     };
-    let gate = Gate::new(policy, recorder);
+    let gate = Gate::new(policy, recorder).hiding(redactor(config)?);
     if !config.quotas.is_empty()
         && let Some(recorder) = &gate.recorder
     {
@@ -50,15 +50,18 @@ pub(crate) fn policy(config: &Config) -> Arc<Policy> {
     policy
 }
 
-fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
-    let wanted = &config.ledger;
+fn redactor(config: &Config) -> Result<Redactor, StartError> {
     let mut redaction = RedactionRules::default();
-    for rule in &wanted.redact {
+    for rule in &config.ledger.redact {
         redaction.keys.extend(rule.keys.iter().cloned());
         redaction.paths.extend(rule.paths.iter().cloned());
         redaction.replacement.clone_from(&rule.replace);
     }
-    let redactor = Redactor::new(&redaction)?;
+    Ok(Redactor::new(&redaction)?)
+}
+
+fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
+    let wanted = &config.ledger;
     let mut settings = toolgate_ledger::Settings::new(folder);
     settings.durability = match wanted.fsync {
         Fsync::Interval => Durability::Interval(wanted.fsync_interval),
@@ -74,7 +77,7 @@ fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
         OnLedgerFailure::Deny => OnFailure::Deny,
         OnLedgerFailure::Continue => OnFailure::Continue,
     };
-    Ok(Recorder::new(ledger, redactor, wanted.max_body_bytes, on_failure))
+    Ok(Recorder::new(ledger, redactor(config)?, wanted.max_body_bytes, on_failure))
 }
 
 /// Puts the rules of another configuration in place. Quotas that are new, or count more than before, begin with what the

@@ -68,7 +68,8 @@ pub fn unrouted(gate: &Gate, client: &Client, message: &Message, reply: ErrorRep
     }
     let name: Arc<str> = message.field_text(field).unwrap_or_default().into();
     let server = Arc::from("");
-    let target = Arc::new(Target { kind, server, exposed: Arc::clone(&name), native: name, declared_price: None });
+    let target =
+        Arc::new(Target { kind, server, exposed: Arc::clone(&name), native: name, declared_price: None });
     let draft = draft(client, &target, message, Timestamp::now());
     let revision = gate.policy().revision();
     // What is not there is not there, whether or not that can be written down.
