@@ -95,7 +95,7 @@ async fn request(
             | Method::DirectoryRead
             | Method::Complete,
             _,
-        ) => calls::begin(gateway, client, narrowing, message).await,
+        ) => calls::begin(gateway, client, narrowing, message, headers).await,
         (
             Method::TasksGet
             | Method::TasksResult
@@ -107,7 +107,8 @@ async fn request(
         (Method::Discover, Client::Modern { .. }) => {
             // Clients probe with this and take a slow answer for none.
             gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
-            Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
+            let sight = gateway.published().sight(&gateway.gate.standing(client.principal()));
+            Ok(result(message, sight.greeting.discover().to_string().as_bytes()))
         }
         (Method::Listen, Client::Modern { .. }) => {
             watching::listen(gateway, client, narrowing, message).await
@@ -178,7 +179,8 @@ pub async fn begin_session(
     let envelope = Envelope::new(Era::Legacy, copy(capabilities), info.map(copy));
     let session = Arc::new(Session::new(key, version, Arc::clone(principal), envelope));
     gateway.fleet.settle(gateway.settings.start_patience).await;
-    let greeting = gateway.published().greeting.initialize(version).to_string();
+    let sight = gateway.published().sight(&gateway.gate.standing(principal));
+    let greeting = sight.greeting.initialize(version).to_string();
     let answer = error::result_answer(message.id().unwrap_or(b"null"), greeting.as_bytes());
     Ok((session, answer))
 }

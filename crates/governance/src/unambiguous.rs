@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::ArgumentProblem;
@@ -91,7 +91,9 @@ mod tests {
 
     #[test]
     fn what_can_be_read_in_one_way_is_read_as_ever() {
-        for json in ["{}", r#"{"a":[1,-2,2.5,18446744073709551615,null,true,"x\u00e9"],"b":{"a":{}}}"#, "[1]", "7"] {
+        for json in
+            ["{}", r#"{"a":[1,-2,2.5,18446744073709551615,null,true,"x\u00e9"],"b":{"a":{}}}"#, "[1]", "7"]
+        {
             let expected: Value = serde_json::from_str(json).unwrap();
             assert_eq!(unambiguous(json.as_bytes()).unwrap(), expected, "{json}");
         }

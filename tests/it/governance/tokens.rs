@@ -92,7 +92,10 @@ fn one_name_of_two_issuers_is_two_callers() {
         .map(|(number, issuer)| {
             let keys = place.path().join(format!("jwks-{number}.json"));
             fs::write(&keys, issuer.published().to_string()).unwrap();
-            format!("{{issuer: \"https://{number}.example\", audience: toolgate, jwks_file: \"{}\"}}", keys.display())
+            format!(
+                "{{issuer: \"https://{number}.example\", audience: toolgate, jwks_file: \"{}\"}}",
+                keys.display()
+            )
         })
         .collect();
     let sections = format!(

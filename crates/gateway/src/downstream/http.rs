@@ -129,7 +129,7 @@ async fn route(
             Ok(principal) => Box::pin(skills::get(gateway, request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
-        (&Method::GET, "/health") => health::answer(gateway),
+        (&Method::GET, "/health") => health::answer(gateway, caller(gateway, request, peer).ok().as_deref()),
         (&Method::OPTIONS, _) => preflight(),
         (_, "/mcp" | "/mcp/") => not_allowed("GET, POST, DELETE, OPTIONS"),
         (_, sse::STREAM | "/health") => not_allowed("GET, OPTIONS"),

@@ -12,8 +12,8 @@ use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Splice, object, text};
 
 use crate::catalog::{Item, Kind};
-use crate::enforce::refuse::{self, Stopped};
 use crate::enforce::denial;
+use crate::enforce::refuse::{self, Stopped};
 use crate::gateway::Gateway;
 use crate::published::Published;
 use crate::router::{self, Routed, Target};

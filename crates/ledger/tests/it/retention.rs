@@ -119,7 +119,8 @@ fn names_go_with_the_last_that_is_known_of_them() {
     // What went is made again when it is needed.
     ledger.append(&call("ann", "forecast", Status::Ok, NOON_US)).unwrap();
     ledger.catch_up().unwrap();
-    let filter = Filter { caller: Some("ann".to_owned()), tool: Some("forecast".to_owned()), ..Filter::default() };
+    let filter =
+        Filter { caller: Some("ann".to_owned()), tool: Some("forecast".to_owned()), ..Filter::default() };
     assert!(!store.page(&filter, None, 1_000).unwrap().rows.is_empty());
     assert_eq!(ledger.health().last_error.map(|error| error.message), None);
 }
