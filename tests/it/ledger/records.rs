@@ -165,6 +165,26 @@ fn batches_and_the_clients_of_the_first_revision_are_on_record() {
 }
 
 #[test]
+fn the_trace_of_a_request_is_on_record_wherever_it_stands() {
+    let shop = Shop::open();
+    let mut gateway = gateway(&shop, "", "");
+    let parent = |trace: &str| format!("00-{trace}-0123456789abcdef-01");
+    let (in_head, in_meta) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
+    for era in Era::BOTH {
+        let client = Client::presenting(&gateway, era, &[("traceparent", &parent(in_head))]);
+        client.call("shop__buy", &json!({"item": 1})).result();
+        let params = json!({"name": "shop__buy", "arguments": {}, "_meta": {"traceparent": parent(in_meta)}});
+        client.request("tools/call", &params).result();
+    }
+    assert!(gateway.stop().success());
+    let traces: Vec<String> = records(&gateway)
+        .iter()
+        .map(|record| record.trace_id.unwrap().iter().map(|byte| format!("{byte:02x}")).collect())
+        .collect();
+    assert_eq!(traces, [in_head, in_meta, in_head, in_meta]);
+}
+
+#[test]
 fn waiting_in_vain_is_on_record() {
     let shop = Shop::open();
     let sections = "policy: {approval: [{tools: [buy], mode: always, by: user}]}\n";

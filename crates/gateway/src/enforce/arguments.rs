@@ -107,7 +107,19 @@ mod tests {
 
     #[test]
     fn a_schema_that_points_elsewhere_is_not_fetched() {
-        let schema = r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#;
-        assert_eq!(check(schema, Some("{}")), Ok(()));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("schema.json");
+        std::fs::write(&file, r#"{"required":["n"]}"#).unwrap();
+        for elsewhere in [
+            format!("http://{}/schema.json", listener.local_addr().unwrap()),
+            format!("file://{}", file.display()),
+        ] {
+            let schema = serde_json::json!({"type": "object", "$ref": elsewhere}).to_string();
+            assert_eq!(check(&schema, Some("{}")), Ok(()), "{elsewhere}");
+        }
+        let nobody = listener.accept().unwrap_err();
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nobody has come for it");
     }
 }
