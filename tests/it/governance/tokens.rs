@@ -1,33 +1,42 @@
 //! Callers by JSON Web Token.
 
 use std::fs;
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use harness::http::Connection;
-use harness::{Client, Era, Gateway, Setup};
+use harness::{Client, Era, Gateway, Setup, Website, eventually};
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::callers::check_refused;
+use super::callers::{check_refused, knock};
 use super::listed;
 use super::shop::Shop;
 
 /// Somebody who signs tokens.
-struct Issuer(Ed25519KeyPair);
+struct Issuer {
+    pair: Ed25519KeyPair,
+    /// The name of its key.
+    kid: &'static str,
+}
 
 impl Issuer {
     fn new() -> Issuer {
+        Issuer::with_key("one")
+    }
+
+    fn with_key(kid: &'static str) -> Issuer {
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
-        Issuer(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
+        Issuer { pair: Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap(), kid }
     }
 
     fn published(&self) -> Value {
-        let key = URL_SAFE_NO_PAD.encode(self.0.public_key());
-        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": "one", "x": key}]})
+        let key = URL_SAFE_NO_PAD.encode(self.pair.public_key());
+        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": self.kid, "x": key}]})
     }
 
     fn bearer(&self, changes: &Value) -> String {
@@ -38,8 +47,8 @@ impl Issuer {
             claims[name] = value.clone();
         }
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", part(&json!({"alg": "EdDSA", "kid": "one"})), part(&claims));
-        let signature = self.0.sign(signed.as_bytes());
+        let signed = format!("{}.{}", part(&json!({"alg": "EdDSA", "kid": self.kid})), part(&claims));
+        let signature = self.pair.sign(signed.as_bytes());
         format!("Bearer {signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 }
@@ -80,6 +89,33 @@ fn tokens_of_a_known_issuer_say_who_calls_and_in_which_groups() {
     let forged = Issuer::new().bearer(&json!({}));
     check_refused(&gateway, &[("authorization", &forged)], "the signature of the token is wrong");
     check_refused(&gateway, &[("authorization", "Bearer not.a.token")], "the token is malformed");
+}
+
+#[test]
+fn keys_that_an_issuer_changes_are_fetched_when_somebody_brings_them() {
+    let (shop, old, new) = (Shop::open(), Issuer::with_key("old"), Issuer::with_key("new"));
+    let published = Arc::new(Mutex::new(old.published()));
+    let shown = Arc::clone(&published);
+    let website = Website::open(move |_| (200, shown.lock().unwrap().clone()));
+    let sections = format!(
+        "callers: {{anonymous: deny, jwt: [{{issuer: \"https://issuer.example\", audience: toolgate,\n \
+         jwks_url: \"http://127.0.0.1:{}/keys\"}}]}}\n",
+        website.port()
+    );
+    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    gateway.log().until("the keys of the issuer were fetched");
+    let status = |issuer: &Issuer| {
+        knock(&gateway, &[("authorization", &issuer.bearer(&json!({})))]).head.status
+    };
+    assert_eq!(status(&old), 200);
+    assert_eq!(website.heard().len(), 1);
+    *published.lock().unwrap() = new.published();
+    assert_eq!(status(&old), 200, "nobody has missed a key");
+    assert_eq!(status(&new), 401, "its key is not there yet, and is asked for");
+    eventually("the new key is there", || (status(&new) == 200).then_some(()));
+    assert_eq!(website.heard().len(), 2);
+    assert_eq!(status(&old), 401, "the old one is withdrawn");
+    assert_eq!(website.heard().len(), 2, "the issuer is not asked for every stranger");
 }
 
 #[test]
