@@ -225,7 +225,6 @@ pub struct Health {
     /// Settings that have changed in the files and change here with the next start.
     pub needs_restart: Vec<String>,
     /// How the ledger is, where there is one.
-    #[serde(default)]
     pub ledger: Option<LedgerHealth>,
 }
 
