@@ -47,8 +47,11 @@ fn the_name_of_a_hidden_server_is_nowhere() {
         assert_eq!(report["status"], "ok", "{report}");
         told.push(report.to_string());
         assert!(told[0].contains("be kind at the counter") && told[1].contains("be kind at the counter"));
-        for said in told {
-            assert_eq!(said.contains("treasury"), sees, "{name}: {said}");
+        let naming = told.iter().filter(|said| said.contains("treasury")).collect::<Vec<_>>();
+        match sees {
+            // Both greetings, both lists of tools, and the report at least.
+            true => assert!(naming.len() >= 5, "{name}: {naming:?}"),
+            false => assert!(naming.is_empty(), "{name}: {naming:?}"),
         }
     }
 }

@@ -66,7 +66,6 @@ fn who_may_not_read_a_skill_is_on_record_whichever_way_it_asks() {
     assert_eq!((&data["details"]["rule"], &data["retryable"]), (&json!("shut"), &json!(false)));
     assert_eq!(by_tool("blind", document.clone()).code(), -32602);
     assert_eq!(by_tool("stranger", document).code(), -32602);
-    assert_eq!(by_tool("anna", json!({"uri": "skill://nowhere/at/all"})).code(), -32602);
     assert_eq!(by_tool("anna", json!({"uri": 5})).code(), -32602);
     let file = json!({"uri": "skill://hr/payroll/secret.md"});
     caller(&gateway, Era::Modern, "stranger").request("resources/read", &file).code();
@@ -74,9 +73,9 @@ fn who_may_not_read_a_skill_is_on_record_whichever_way_it_asks() {
 
     let records = records(&gateway);
     let told: Vec<_> = records.iter().map(|record| (&*record.caller, record.status)).collect();
-    let callers = ["shut", "blind", "stranger", "anna", "anna", "stranger"];
+    let callers = ["shut", "blind", "stranger", "anna", "stranger"];
     assert_eq!(told, callers.map(|caller| (caller, Status::Denied)));
-    for (record, rule) in [(0, "shut"), (1, "gone"), (2, "hr"), (5, "hr")] {
+    for (record, rule) in [(0, "shut"), (1, "gone"), (2, "hr"), (4, "hr")] {
         let reason = json(records[record].result.as_ref());
         assert!(reason.as_str().unwrap().contains(rule), "{reason}");
     }
