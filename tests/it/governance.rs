@@ -6,12 +6,15 @@ mod callers;
 mod hidden;
 mod kept;
 mod limits;
+mod live;
 mod narrowing;
 mod output;
 mod parallel;
 mod rules;
 pub(crate) mod shop;
+mod strangers;
 mod survival;
+mod tasks;
 mod tokens;
 
 use harness::{Client, Era, Exchange, Gateway, Setup};

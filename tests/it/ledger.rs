@@ -1,6 +1,7 @@
 //! The record of every call, as it is read after the gateway has ended.
 
 mod crash;
+mod denials;
 mod failing;
 mod records;
 

@@ -238,6 +238,7 @@ impl Client {
             ("mcp-protocol-version", &self.version),
         ];
         headers.extend(after.map(|id| ("last-event-id", id)));
+        headers.extend(self.more_headers.iter().map(|(name, value)| (*name, value.as_str())));
         connection.send("GET", "/mcp", &headers, b"").unwrap();
         let head = connection.head().unwrap();
         assert_eq!(head.status, 200);

@@ -210,7 +210,7 @@ pub struct Decided {
 /// How the gateway and its servers are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// `ok`, or `degraded` where a server is down or the last reload failed.
+    /// `ok`, or `degraded` where a server is down, the last reload failed or the ledger is not well.
     pub status: String,
     /// The version of the gateway.
     pub version: String,
@@ -224,6 +224,23 @@ pub struct Health {
     pub reload_problem: Option<String>,
     /// Settings that have changed in the files and change here with the next start.
     pub needs_restart: Vec<String>,
+    /// How the ledger is, where there is one.
+    pub ledger: Option<LedgerHealth>,
+}
+
+/// How the ledger is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerHealth {
+    /// `ok` or `failing`.
+    pub status: String,
+    /// Whether the last record could be written.
+    pub recording: bool,
+    /// Whether the disk confirmed what was written when it was last asked to.
+    pub confirmed: bool,
+    /// Whether the index could be filled when that was last tried.
+    pub indexed: bool,
+    /// The last thing that went wrong, even if all is well again.
+    pub last_error: Option<String>,
 }
 
 /// How a server is.

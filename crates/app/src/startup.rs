@@ -127,7 +127,7 @@ pub(crate) fn apply(running: &mut Running, config: &Config) -> Result<(), StartE
     let annex = admin::annex(gateway, config)?;
     gateway.door.store(Arc::new(Box::new(callers::door(gateway, config, authenticator))));
     gateway.annex.store(annex);
-    gateway.gate.set_policy(gate::policy(config));
+    gate::replace_policy(gateway, config);
     running.bindings.apply(gateway, config);
     apply_servers(running, config);
     Ok(())

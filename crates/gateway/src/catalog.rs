@@ -293,6 +293,15 @@ impl Item {
 }
 
 impl Changed {
+    /// Whether lists of a kind differ.
+    pub fn has(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tool => self.tools,
+            Kind::Prompt => self.prompts,
+            Kind::Resource | Kind::Template | Kind::Skill => self.resources,
+        }
+    }
+
     /// Whether anything is new.
     pub fn any(self) -> bool {
         self.tools || self.prompts || self.resources

@@ -3,11 +3,13 @@
 pub mod arguments;
 pub mod closing;
 pub mod consent;
+pub mod denial;
 pub mod refuse;
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use http::HeaderMap;
 use jiff::Timestamp;
 use toolgate_client::Call;
 use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Standing, Subject};
@@ -32,6 +34,7 @@ pub fn request(
     narrowing: Option<&Narrowing>,
     target: &Arc<Target>,
     check: Option<&ToolCheck>,
+    headers: Option<&HeaderMap>,
     call: Call,
 ) -> Result<(Admitted<Call>, Closing), Stopped> {
     let now = Timestamp::now();
@@ -47,9 +50,17 @@ pub fn request(
         declared_price: target.declared_price,
         now,
     };
-    let draft = draft(client, target, &message, now);
+    let mut draft = draft(client, target, &message, now);
+    draft.trace_id = draft.trace_id.or_else(|| traced(headers?));
     let revision = standing.policy().revision();
-    refuse_unrecorded(gate, &draft, begun, revision)?;
+    if gate.recorder.as_ref().is_some_and(Recorder::refuses) {
+        // What is hidden stays unknown, whatever the state of the ledger.
+        let decision = standing.decide_use(&asked.subject, narrowing, asked.arguments, now);
+        if let Some(denied @ Denied::Unknown { .. }) = decision.denied() {
+            return Err(stopped(gate, &standing, target, &draft, &denied, begun));
+        }
+        refuse_unrecorded(gate, &draft, begun, revision)?;
+    }
     match toolgate_governance::admit(&standing, &gate.meters, &asked, call) {
         Ok(admitted) => Ok((admitted, Closing::new(Arc::clone(gate), draft, begun, revision))),
         Err(denied) => Err(stopped(gate, &standing, target, &draft, &denied, begun)),
@@ -77,6 +88,22 @@ pub fn owner(
         }
         Err(refusal) => Err(stopped(gate, &standing, target, &draft, &refusal.into(), begun)),
     }
+}
+
+/// The end of a request for the result of a task, which is to be on record. The call that made the task has passed the
+/// gate and was counted there.
+pub fn task_result(
+    gate: &Arc<Gate>,
+    client: &Client,
+    tool: &Arc<Target>,
+    message: &Message,
+) -> Result<Closing, Stopped> {
+    let begun = Instant::now();
+    let kind = toolgate_ledger::Kind::TaskResult;
+    let draft = Draft { kind, ..draft(client, tool, message, Timestamp::now()) };
+    let revision = gate.policy().revision();
+    refuse_unrecorded(gate, &draft, begun, revision)?;
+    Ok(Closing::new(Arc::clone(gate), draft, begun, revision))
 }
 
 /// Whether something exists for a client at all. What is hidden must look like what is not there.
@@ -129,9 +156,10 @@ fn stopped(
         _ => gate.meters.remaining(standing, &subject(target), Timestamp::now()),
     };
     let reply = refuse::reply(denied, target, &remaining);
+    let hidden = matches!(denied, Denied::Unknown { .. });
     match record_denial(gate, draft, &words(denied), &reply, begun, standing.policy().revision()) {
-        Ok(()) => Stopped { reply, remaining, hidden: matches!(denied, Denied::Unknown { .. }) },
-        Err(unrecorded) => unrecorded.into(),
+        Err(unrecorded) if !hidden => unrecorded.into(),
+        _ => Stopped { reply, remaining, hidden },
     }
 }
 
@@ -166,13 +194,22 @@ fn words(denied: &Denied) -> String {
     match denied {
         Denied::Unknown { rule } => format!("hidden by rule {rule}"),
         Denied::Refused(refusal) => refusal.words.clone(),
-        Denied::Arguments(problem) => problem.to_string(),
+        // The client may see its own value again; the record of it may be read by others.
+        Denied::Arguments(problem) => problem.for_record(),
     }
 }
 
 /// The trace that a request says it belongs to.
 fn trace_id(message: &Message) -> Option<[u8; 16]> {
-    let parent = message.meta_text(MetaField::TraceParent)?;
+    trace_in(&message.meta_text(MetaField::TraceParent)?)
+}
+
+/// The trace that the HTTP request of a client belongs to, which says nothing of it in the message.
+fn traced(headers: &HeaderMap) -> Option<[u8; 16]> {
+    trace_in(headers.get("traceparent")?.to_str().ok()?)
+}
+
+fn trace_in(parent: &str) -> Option<[u8; 16]> {
     let digits = parent.split('-').nth(1).filter(|digits| digits.len() == 32 && digits.is_ascii())?;
     let mut id = [0; 16];
     for (place, byte) in id.iter_mut().enumerate() {

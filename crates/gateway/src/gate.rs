@@ -1,10 +1,13 @@
 //! What every call passes: the policy, the counters, the record, the approvals.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use toolgate_governance::rules::Rules;
 use toolgate_governance::{Meters, Policy, Standing};
+use toolgate_ledger::redact::UNREADABLE;
+use toolgate_ledger::{RedactionRules, Redactor};
 
 use crate::approvals::Approvals;
 use crate::principal::Principal;
@@ -18,6 +21,8 @@ pub struct Gate {
     pub approvals: Approvals,
     /// The record of every call; nothing where the operator keeps none.
     pub recorder: Option<Recorder>,
+    /// Takes the secrets out of arguments that people are shown.
+    redactor: Option<Redactor>,
 }
 
 impl Default for Gate {
@@ -35,7 +40,19 @@ impl Gate {
             meters: Meters::default(),
             approvals: Approvals::default(),
             recorder,
+            redactor: Redactor::new(&RedactionRules::default()).ok(),
         }
+    }
+
+    /// The same with other rules for what people are not shown.
+    #[must_use]
+    pub fn hiding(self, redactor: Redactor) -> Gate {
+        Gate { redactor: Some(redactor), ..self }
+    }
+
+    /// Arguments as people are shown them who are asked about a call.
+    pub fn without_secrets<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(UNREADABLE), |redactor| redactor.redact(json))
     }
 
     /// The rules of now.

@@ -111,7 +111,8 @@ impl Gateway {
     pub fn start(settings: Settings, gate: Gate) -> Result<Arc<Gateway>, SealError> {
         let seal = Arc::new(Seal::new(&settings.key)?);
         let tracker = TaskTracker::new();
-        let subscriptions = Arc::new(Subscriptions::default());
+        let gate = Arc::new(gate);
+        let subscriptions = Arc::new(Subscriptions::new(Arc::clone(&gate)));
         let (fleet, news) = Fleet::new(tracker.clone());
         let door: Box<dyn Authenticate> = Box::new(ByAddress::default());
         let gateway = Arc::new(Gateway {
@@ -119,7 +120,7 @@ impl Gateway {
             streams: Streams::default(),
             stdio: ArcSwapOption::empty(),
             fleet,
-            gate: Arc::new(gate),
+            gate,
             isolated: Isolated::new(Arc::clone(&subscriptions)),
             traffic: Arc::new(Traffic {
                 capacity: Capacity::new(settings.max_concurrency),

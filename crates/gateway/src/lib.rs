@@ -24,6 +24,7 @@ pub mod results;
 pub mod router;
 pub mod seal;
 pub mod session;
+pub mod sight;
 pub mod subscriptions;
 
 pub use fleet::Desired;

@@ -7,6 +7,7 @@ use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, object, text};
 
 use crate::catalog::Kind;
+use crate::principal::Principal;
 use crate::relay::notice;
 use crate::session::Mailbox;
 
@@ -30,6 +31,7 @@ pub struct Listener {
     /// The id of the request, which names the stream.
     id: Bytes,
     pub filter: Filter,
+    pub principal: Arc<Principal>,
     pub mailbox: Mailbox,
 }
 
@@ -88,8 +90,8 @@ impl Filter {
 
 impl Listener {
     /// Opens a stream whose first message says what will be heard.
-    pub fn open(id: Bytes, filter: Filter) -> Listener {
-        let listener = Listener { id, filter, mailbox: Mailbox::default() };
+    pub fn open(id: Bytes, filter: Filter, principal: Arc<Principal>) -> Listener {
+        let listener = Listener { id, filter, principal, mailbox: Mailbox::default() };
         let params = format!(r#"{{"_meta":{},"notifications":{}}}"#, listener.meta(), listener.filter.json());
         listener.mailbox.push(notice::write(Method::Acknowledged.name(), Some(params.as_bytes())));
         listener

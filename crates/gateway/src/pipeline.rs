@@ -19,6 +19,7 @@ use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Object, Ve
 
 use crate::downstream::headers::{self, Headers};
 use crate::downstream::respond::Refusal;
+use crate::enforce;
 use crate::gateway::Gateway;
 use crate::listen::Listener;
 use crate::principal::Principal;
@@ -75,7 +76,8 @@ async fn request(
     headers: Option<Headers<'_>>,
 ) -> Result<Outcome, ErrorReply> {
     let method = message.method().unwrap_or(Method::Unknown);
-    let narrowing = narrow::of(message, headers)?;
+    let narrowing = narrow::of(message, headers)
+        .map_err(|reply| enforce::denial::unrouted(&gateway.gate, client, message, reply))?;
     let narrowing = narrowing.as_ref();
     match (method, client) {
         (
@@ -94,7 +96,7 @@ async fn request(
             | Method::DirectoryRead
             | Method::Complete,
             _,
-        ) => calls::begin(gateway, client, narrowing, message).await,
+        ) => calls::begin(gateway, client, narrowing, message, headers).await,
         (
             Method::TasksGet
             | Method::TasksResult
@@ -106,7 +108,8 @@ async fn request(
         (Method::Discover, Client::Modern { .. }) => {
             // Clients probe with this and take a slow answer for none.
             gateway.fleet.settle(gateway.settings.start_patience.min(DISCOVER_PATIENCE)).await;
-            Ok(result(message, gateway.published().greeting.discover().to_string().as_bytes()))
+            let sight = gateway.published().sight(&gateway.gate.standing(client.principal()));
+            Ok(result(message, sight.greeting.discover().to_string().as_bytes()))
         }
         (Method::Listen, Client::Modern { .. }) => {
             watching::listen(gateway, client, narrowing, message).await
@@ -177,7 +180,8 @@ pub async fn begin_session(
     let envelope = Envelope::new(Era::Legacy, copy(capabilities), info.map(copy));
     let session = Arc::new(Session::new(key, version, Arc::clone(principal), envelope));
     gateway.fleet.settle(gateway.settings.start_patience).await;
-    let greeting = gateway.published().greeting.initialize(version).to_string();
+    let sight = gateway.published().sight(&gateway.gate.standing(principal));
+    let greeting = sight.greeting.initialize(version).to_string();
     let answer = error::result_answer(message.id().unwrap_or(b"null"), greeting.as_bytes());
     Ok((session, answer))
 }

@@ -1,8 +1,10 @@
 //! On whose behalf a client acts.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use foldhash::fast::FixedState;
 use toolgate_governance::{Policy, Standing};
 
 /// The caller as policy, quotas and the ledger know it.
@@ -10,6 +12,8 @@ use toolgate_governance::{Policy, Standing};
 pub struct Principal {
     pub id: Arc<str>,
     pub groups: Arc<[Arc<str>]>,
+    /// Stands for the id where callers are told apart with every call. Two may share one, who then wait in one line.
+    pub number: u64,
     /// What the rules have in store for it, worked out once for each policy.
     standing: ArcSwapOption<Standing>,
 }
@@ -17,12 +21,19 @@ pub struct Principal {
 impl Principal {
     /// A caller in these groups.
     pub fn new(id: Arc<str>, groups: Arc<[Arc<str>]>) -> Principal {
-        Principal { id, groups, standing: ArcSwapOption::empty() }
+        let number = FixedState::default().hash_one(&id);
+        Principal { id, groups, number, standing: ArcSwapOption::empty() }
     }
 
     /// A caller without groups.
     pub fn named(id: &str) -> Principal {
         Principal::new(id.into(), Arc::from([]))
+    }
+
+    /// Whether another is the same caller with the same rights. One that has other groups now must not go on with the
+    /// rights of those it had.
+    pub fn is_same_as(&self, other: &Principal) -> bool {
+        self.id == other.id && self.groups == other.groups
     }
 
     /// What a policy has in store for it.

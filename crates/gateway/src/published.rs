@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use foldhash::{HashMap, HashMapExt};
-use toolgate_governance::VisibilityClass;
+use toolgate_governance::{Standing, VisibilityClass};
 
 use crate::catalog::{Catalog, Kind, Lens, Listing, Naming, View};
 use crate::enforce::arguments::ToolCheck;
 use crate::fleet::Member;
-use crate::greeting::Greeting;
 use crate::router::Target;
+use crate::sight::Sight;
 
 /// How many classes of clients have their lists ready. Beyond it all are made anew when they are asked for.
 const MAX_VIEWS: usize = 1024;
@@ -27,7 +27,7 @@ pub struct Published {
     tools: HashMap<Arc<str>, Tool>,
     /// Whether results may be kept here, so that clients should know how they are read.
     pub keeps_results: bool,
-    pub greeting: Greeting,
+    sights: ArcSwap<HashMap<VisibilityClass, Arc<Sight>>>,
 }
 
 /// What each call of a tool needs of it.
@@ -51,7 +51,6 @@ impl Published {
                 })
             })
             .collect::<Vec<_>>();
-        let greeting = Greeting::of(&listings);
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
         let catalog = Catalog::merge(listings, naming).with_skills(skills);
@@ -74,22 +73,23 @@ impl Published {
             views: ArcSwap::default(),
             tools,
             keeps_results: members.iter().any(|member| member.desired.keeps_long_output),
-            greeting,
+            sights: ArcSwap::default(),
         }
     }
 
     /// The lists of a class of clients, made by `lens` when they are first asked for.
     pub fn view(&self, class: VisibilityClass, lens: &Lens<'_>) -> Arc<View> {
-        if let Some(view) = self.views.load().get(&class) {
-            return Arc::clone(view);
-        }
-        let view = Arc::new(self.catalog.view(lens));
-        self.views.rcu(|views| {
-            let mut views = if views.len() < MAX_VIEWS { HashMap::clone(views) } else { HashMap::new() };
-            views.insert(class, Arc::clone(&view));
-            views
-        });
-        view
+        of_class(&self.views, class, || self.catalog.view(lens))
+    }
+
+    /// Which servers are there for a class of clients, and what is said to it of them.
+    pub fn sight(&self, standing: &Standing) -> Arc<Sight> {
+        of_class(&self.sights, standing.visibility_class(), || Sight::of(&self.catalog, standing))
+    }
+
+    /// Whether a server is there for a caller.
+    pub fn shows_server(&self, standing: &Standing, server: &str) -> bool {
+        self.by_name.get(server).is_some_and(|at| self.sight(standing).has(*at))
     }
 
     /// A tool by the name that clients know.
@@ -101,4 +101,22 @@ impl Published {
     pub fn member(&self, name: &str) -> Option<&Arc<Member>> {
         self.by_name.get(name).and_then(|at| self.members.get(*at))
     }
+}
+
+/// What is ready for a class of clients, made when it is first asked for.
+fn of_class<T>(
+    ready: &ArcSwap<HashMap<VisibilityClass, Arc<T>>>,
+    class: VisibilityClass,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
+    if let Some(known) = ready.load().get(&class) {
+        return Arc::clone(known);
+    }
+    let made = Arc::new(make());
+    ready.rcu(|known| {
+        let mut known = if known.len() < MAX_VIEWS { HashMap::clone(known) } else { HashMap::new() };
+        known.insert(class, Arc::clone(&made));
+        known
+    });
+    made
 }

@@ -1,7 +1,7 @@
 //! Writing down what happened, before the answer leaves.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use toolgate_ledger::redact::{RedactedBody, Redactor};
@@ -10,6 +10,9 @@ use toolgate_protocol::Era;
 
 use crate::principal::Principal;
 use crate::router::Target;
+
+/// The most that is kept of one body: a record has two and must stay below what the journal takes, with all else in it.
+const MAX_BODY_BYTES: usize = 1536 * 1024;
 
 /// What happens to calls while nothing can be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,15 @@ pub struct Recorder {
     max_body_bytes: usize,
     on_failure: OnFailure,
     failing: AtomicBool,
+    seen: Mutex<Seen>,
+}
+
+/// How the ledger was when it was last looked at.
+#[derive(Debug)]
+struct Seen {
+    /// Whether it was confirmed, and indexed.
+    state: [bool; 2],
+    sync_failures: u64,
 }
 
 /// What is known of a call when it begins.
@@ -67,12 +79,57 @@ impl Recorder {
         max_body_bytes: usize,
         on_failure: OnFailure,
     ) -> Recorder {
-        Recorder { ledger, redactor, max_body_bytes, on_failure, failing: AtomicBool::new(false) }
+        let max_body_bytes = max_body_bytes.min(MAX_BODY_BYTES);
+        let seen = Mutex::new(Seen { state: [true, true], sync_failures: 0 });
+        Recorder { ledger, redactor, max_body_bytes, on_failure, failing: AtomicBool::new(false), seen }
     }
 
-    /// Whether calls must be refused because the last record could not be written. Only another record changes that.
+    /// Whether calls must be refused because the last record could not be written, or the disk did not confirm what was.
+    /// Only another record, or another confirmation, changes that.
     pub fn refuses(&self) -> bool {
-        self.on_failure == OnFailure::Deny && self.failing.load(Ordering::Acquire)
+        self.on_failure == OnFailure::Deny
+            && (self.failing.load(Ordering::Acquire) || !self.ledger.is_confirmed())
+    }
+
+    /// Looks how the ledger is doing beside the calls, and raises the alarm where that has become worse.
+    pub fn look_after(&self) {
+        let health = self.ledger.health();
+        let state = [health.confirmed, health.indexed];
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let [was_confirmed, was_indexed] = std::mem::replace(&mut seen.state, state);
+        let failures = std::mem::replace(&mut seen.sync_failures, health.sync_failures);
+        drop(seen);
+        let error = health.last_error.map(|error| error.message).unwrap_or_default();
+        // A disk that fails between two looks and is well again has lost something all the same.
+        if was_confirmed && !health.confirmed || health.sync_failures > failures {
+            tracing::error!(alert = "ledger", error, "the disk did not confirm what was recorded");
+        }
+        if was_indexed && !health.indexed {
+            tracing::error!(alert = "ledger", error, "the index of the ledger cannot be filled");
+        }
+        if state == [true, true] && [was_confirmed, was_indexed] != state {
+            tracing::info!("the ledger is well again");
+        }
+    }
+
+    /// How the ledger is, for reports.
+    pub fn report(&self) -> serde_json::Value {
+        let health = self.ledger.health();
+        let is_recording = !self.failing.load(Ordering::Acquire);
+        let is_well = is_recording && health.confirmed && health.indexed;
+        serde_json::json!({
+            "status": if is_well { "ok" } else { "failing" },
+            "recording": is_recording,
+            "confirmed": health.confirmed,
+            "indexed": health.indexed,
+            "last_error": health.last_error.map(|error| error.message),
+        })
+    }
+
+    /// Whether records are written, confirmed and indexed.
+    pub fn is_well(&self) -> bool {
+        let health = self.ledger.health();
+        !self.failing.load(Ordering::Acquire) && health.confirmed && health.indexed
     }
 
     /// Writes a call down.
@@ -127,14 +184,12 @@ impl Recorder {
         }
     }
 
-    /// Arguments without their secrets, for people who are asked about a call.
-    pub fn redacted(&self, json: &[u8]) -> Vec<u8> {
-        self.redactor.redact(json).into_owned()
-    }
-
     fn failed(&self, error: &AppendError) -> Result<(), Unrecorded> {
         tracing::error!(alert = "ledger", %error, "a call could not be recorded");
-        self.failing.store(true, Ordering::Release);
+        // A record that is too large says nothing about the next one.
+        if !matches!(error, AppendError::TooLarge { .. }) {
+            self.failing.store(true, Ordering::Release);
+        }
         match self.on_failure {
             OnFailure::Deny => Err(Unrecorded),
             OnFailure::Continue => Ok(()),

@@ -12,6 +12,10 @@ use crate::enforce::refuse;
 use crate::fleet::Member;
 use crate::published::Published;
 
+/// The longest name or URI that anything is looked for by, in bytes. Names come from outside, and each is compared,
+/// remembered and written down.
+pub const MAX_NAME: usize = 8 * 1024;
+
 /// What a request is about, as policy and ledger name it.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -111,6 +115,7 @@ fn of_route(
     place: Option<Span>,
     uri: &str,
 ) -> Result<Routed, ErrorReply> {
+    bounded(uri, "uri")?;
     let missing = || refuse::unknown(Kind::Resource, uri);
     let route = route.ok_or_else(missing)?;
     let member = published.members.get(route.server).ok_or_else(missing)?;
@@ -176,7 +181,17 @@ fn required<'a>(
     field: Field,
     name: &str,
 ) -> Result<std::borrow::Cow<'a, str>, ErrorReply> {
-    message
+    let text = message
         .field_text(field)
-        .ok_or_else(|| ErrorReply::new(Code::InvalidParams, format!("'params.{name}' must be a string")))
+        .ok_or_else(|| ErrorReply::new(Code::InvalidParams, format!("'params.{name}' must be a string")))?;
+    bounded(&text, name)?;
+    Ok(text)
+}
+
+fn bounded(text: &str, name: &str) -> Result<(), ErrorReply> {
+    if text.len() <= MAX_NAME {
+        return Ok(());
+    }
+    let what = format!("'params.{name}' has {} bytes, at most {MAX_NAME} are looked at", text.len());
+    Err(ErrorReply::new(Code::InvalidParams, what))
 }

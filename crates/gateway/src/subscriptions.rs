@@ -4,9 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
+use toolgate_governance::Subject;
 
+use crate::gate::Gate;
 use crate::isolated::Owner;
 use crate::listen::Listener;
+use crate::principal::Principal;
 use crate::session::Session;
 
 /// How many resources one client may watch.
@@ -34,15 +37,16 @@ impl Subscriber {
         }
     }
 
-    fn tell(&self, exposed: &str, params: &[u8]) {
+    /// Tells it, if it is there and may still know of the resource.
+    fn tell(&self, exposed: &str, params: &[u8], may_know: impl Fn(&Principal) -> bool) {
         match self {
             Subscriber::Legacy(session) => {
-                if let Some(session) = session.upgrade() {
+                if let Some(session) = session.upgrade().filter(|session| may_know(&session.principal)) {
                     session.mailbox.push(updated(exposed, params));
                 }
             }
             Subscriber::Modern(listener) => {
-                if let Some(listener) = listener.upgrade() {
+                if let Some(listener) = listener.upgrade().filter(|listener| may_know(&listener.principal)) {
                     listener.updated(exposed);
                 }
             }
@@ -70,10 +74,17 @@ type Table = HashMap<Watched, Vec<(Subscriber, Arc<str>)>>;
 /// All subscriptions.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
+    /// Rules change, and with them who may hear of what was subscribed to before.
+    gate: Arc<Gate>,
     table: Mutex<Table>,
 }
 
 impl Subscriptions {
+    /// None yet; who may hear of what is asked at this gate.
+    pub fn new(gate: Arc<Gate>) -> Subscriptions {
+        Subscriptions { gate, table: Mutex::default() }
+    }
+
     /// Enters one. `exposed` is the URI that this client knows. Gives what the server must be asked to watch now.
     pub fn add(
         &self,
@@ -138,7 +149,9 @@ impl Subscriptions {
             table.get(watched).cloned().unwrap_or_default()
         };
         for (subscriber, exposed) in subscribers {
-            subscriber.tell(&exposed, params);
+            let resource = Subject::resource(&watched.server, &watched.native).exposed_as(&exposed);
+            let may_know = |principal: &Principal| self.gate.standing(principal).is_visible(&resource, None);
+            subscriber.tell(&exposed, params, may_know);
         }
     }
 }

@@ -93,7 +93,8 @@ impl Compiler {
             }
             Ok(Clause::Permission(permission))
         });
-        self.push(id, &rule.who, &rule.what, clause, rule.effect);
+        let instead = Permission::in_place_of_unreadable(rule.effect, &rule.actions);
+        self.push(id, &rule.who, &rule.what, clause, instead);
     }
 
     fn approval(&mut self, place: usize, rule: &ApprovalRule) {
@@ -106,13 +107,13 @@ impl Compiler {
                 timeout_seconds: rule.timeout_seconds,
             })
         });
-        self.push(id, &rule.who, &rule.what, clause, Effect::Deny);
+        self.push(id, &rule.who, &rule.what, clause, Permission::denial());
     }
 
     fn price(&mut self, place: usize, rule: &PriceRule) {
         let id = name_of(rule.id.as_ref(), "prices.tools", place);
         let price = Price { price: rule.price, refund_on_failure: rule.refund_on_failure };
-        self.push(id, &rule.who, &rule.what, Ok(Clause::Price(price)), Effect::Deny);
+        self.push(id, &rule.who, &rule.what, Ok(Clause::Price(price)), Permission::denial());
     }
 
     fn quota(&mut self, place: usize, quota: &Quota) {
@@ -121,7 +122,7 @@ impl Compiler {
         let clause = CompiledQuota::compile(Arc::clone(&id), counters, quota)
             .map(|quota| Clause::Quota(Arc::new(quota)))
             .map_err(|problem| problem.to_string());
-        self.push(id, &quota.who, &quota.what, clause, Effect::Deny);
+        self.push(id, &quota.who, &quota.what, clause, Permission::denial());
     }
 
     /// The name under which a quota keeps its counters. One without an id is known by what it covers, so that counters stay with
@@ -147,7 +148,14 @@ impl Compiler {
     }
 
     /// Files a rule. One that cannot be read becomes a denial of all it covers, as far as that can be read.
-    fn push(&mut self, id: Arc<str>, who: &Who, what: &What, clause: Result<Clause, String>, effect: Effect) {
+    fn push(
+        &mut self,
+        id: Arc<str>,
+        who: &Who,
+        what: &What,
+        clause: Result<Clause, String>,
+        instead: Permission,
+    ) {
         let mut problems: Vec<String> = Vec::new();
         let who = WhoSelector::compile(who).unwrap_or_else(|problem| {
             problems.push(problem.to_string());
@@ -158,7 +166,7 @@ impl Compiler {
             WhatSelector::default()
         });
         let clause = clause.map_err(|problem| problems.push(problem)).ok().filter(|_| problems.is_empty());
-        let clause = clause.unwrap_or_else(|| Clause::Permission(Permission::in_place_of_unreadable(effect)));
+        let clause = clause.unwrap_or_else(|| Clause::Permission(instead));
         self.problems.extend(problems.into_iter().map(|problem| RuleProblem {
             rule: id.to_string(),
             message: format!("{problem}; until this is mended, everything the rule covers is denied"),

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use crate::subject::Subject;
+use crate::{ArgumentProblem, unambiguous};
 
 /// The longest condition that is accepted, in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
@@ -74,7 +75,7 @@ pub(crate) struct Facts<'a> {
     subject: Subject<'a>,
     arguments: Option<&'a [u8]>,
     now: Timestamp,
-    decoded: OnceCell<Result<Value, String>>,
+    decoded: OnceCell<Result<Value, ArgumentProblem>>,
 }
 
 impl Condition {
@@ -164,11 +165,14 @@ impl<'a> Facts<'a> {
     fn arguments_value(&self) -> Result<Value, Undecided> {
         let decode = || match self.arguments {
             None => Ok(Value::from(HashMap::<String, Value>::new())),
-            Some(bytes) => serde_json::from_slice(bytes).map(from_json).map_err(|problem| {
-                format!("the arguments are not valid JSON at column {}", problem.column())
-            }),
+            Some(bytes) => unambiguous(bytes).map(from_json),
         };
-        self.decoded.get_or_init(decode).clone().map_err(Undecided)
+        self.decoded.get_or_init(decode).clone().map_err(|problem| Undecided(problem.for_record()))
+    }
+
+    /// Why a condition that looked at the arguments could not read them.
+    pub(crate) fn unreadable_arguments(&self) -> Option<&ArgumentProblem> {
+        self.decoded.get()?.as_ref().err()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::policy::Policy;
 use crate::rules::{Action, DefaultEffect, Effect};
 use crate::standing::Standing;
 use crate::subject::Subject;
+use crate::{Denied, Refusal, Stage};
 
 /// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -65,6 +66,17 @@ impl Standing {
     ) -> Decision {
         let facts = Facts::new(self.caller(), self.groups(), *subject, arguments, now);
         used(self, &self.grant(subject), &facts, narrowing).in_words(subject)
+    }
+}
+
+impl Decision {
+    /// The denial that it is, if it is one.
+    pub fn denied(self) -> Option<Denied> {
+        match self.verdict {
+            Verdict::Allowed => None,
+            Verdict::Hidden => Some(Denied::Unknown { rule: self.rule }),
+            Verdict::Refused => Some(Refusal::by_rule(Stage::Permission, self.rule, self.words).into()),
+        }
     }
 }
 

@@ -120,10 +120,21 @@ impl Entry {
 }
 
 impl Permission {
-    /// What becomes of a rule that cannot be read: it refuses everything it covers, and hides it if that was its purpose.
-    pub(crate) fn in_place_of_unreadable(effect: Effect) -> Permission {
+    /// What becomes of a rule that cannot be read: it refuses everything it covers, and takes it out of lists if that was its
+    /// purpose.
+    pub(crate) fn in_place_of_unreadable(effect: Effect, named: &[Action]) -> Permission {
+        let actions = match effect {
+            Effect::Hide => ActionSet::ALL,
+            Effect::Deny if named.contains(&Action::List) => ActionSet::ALL,
+            Effect::Deny | Effect::Allow => ActionSet::USES,
+        };
         let effect = if effect == Effect::Hide { Effect::Hide } else { Effect::Deny };
-        Permission { effect, actions: ActionSet::of(effect, &[]), condition: None, unreadable: true }
+        Permission { effect, actions, condition: None, unreadable: true }
+    }
+
+    /// What becomes of a price, a quota or an approval that cannot be read.
+    pub(crate) fn denial() -> Permission {
+        Permission::in_place_of_unreadable(Effect::Deny, &[])
     }
 
     /// Whether the rule has a say in what lists show.

@@ -1,10 +1,12 @@
 //! What the rules that cover a caller say about one thing, sorted by purpose: made once, asked by every call.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::Micros;
 use crate::entry::{Clause, Entry};
 use crate::index::RuleNumber;
+use crate::memory::LONGEST_REMEMBERED;
 use crate::meters::CompiledQuota;
 use crate::policy::Policy;
 use crate::rules::{DefaultEffect, Effect};
@@ -51,7 +53,7 @@ impl Grant {
         Grant {
             kind: subject.kind,
             server: subject.server.into(),
-            name: subject.name.into(),
+            name: counted_name(subject.name),
             offered: policy.is_offered(subject),
             default: policy.default_effect(),
             hides: with_effect(&about, Effect::Hide),
@@ -66,6 +68,17 @@ impl Grant {
             quotas: about.iter().filter_map(|(number, entry)| quota_of(*number, entry)).collect(),
         }
     }
+}
+
+/// The name under which uses are counted. A long one is known by its beginning and a number, since counters stay in memory.
+fn counted_name(name: &str) -> Arc<str> {
+    if name.len() <= LONGEST_REMEMBERED {
+        return name.into();
+    }
+    let beginning = name.get(..name.floor_char_boundary(LONGEST_REMEMBERED)).unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    format!("{beginning}…{:016x}", hasher.finish()).into()
 }
 
 fn with_effect(about: &[(RuleNumber, &Entry)], effect: Effect) -> Box<[RuleNumber]> {

@@ -27,13 +27,14 @@ mod selector;
 mod standing;
 mod subject;
 mod terms_of_use;
+mod unambiguous;
 
 pub use self::amount::Micros;
 pub use self::approval::ApprovalNeeded;
 pub use self::compile::RuleProblem;
 pub use self::decision::{Decision, Verdict};
 pub use self::explain::{Explanation, StageOutcome, StageReport, explain};
-pub use self::meters::{Meters, PastUse, Remaining};
+pub use self::meters::{Meters, PastUse, Recount, Remaining};
 pub use self::narrowing::{Narrowing, NarrowingError};
 pub use self::pattern::{Pattern, PatternError};
 pub use self::permit::{
@@ -44,3 +45,4 @@ pub use self::refusal::{ArgumentProblem, Denied, Measure, Refusal, Stage};
 pub use self::standing::{Standing, VisibilityClass};
 pub use self::subject::{Kind, Subject};
 pub use self::terms_of_use::{ApprovalShown, Limit, TermsOfUse};
+pub use self::unambiguous::unambiguous;

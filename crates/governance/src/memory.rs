@@ -21,6 +21,9 @@ const MAX_SHARED_RULES: usize = 32;
 /// How many combinations of rules are remembered for one thing.
 const MAX_COMBINATIONS: usize = 64;
 
+/// Things with longer names are not remembered. Names may come from outside, and memory must not be filled with them.
+pub(crate) const LONGEST_REMEMBERED: usize = 512;
+
 /// The rules about one thing, whomever they cover.
 #[derive(Debug)]
 pub(crate) struct ThingRules {
@@ -109,6 +112,9 @@ impl<T> Memory<T> {
 
     /// What is remembered of the thing, or else what `work_out` says.
     pub(crate) fn recall(&self, subject: &Subject<'_>, work_out: impl FnOnce() -> T) -> Arc<T> {
+        if subject.name.len() > LONGEST_REMEMBERED {
+            return Arc::new(work_out());
+        }
         let place = self.hasher.hash_one(subject.name) as usize % SHARDS;
         let Some(shard) = self.shards.get(place) else { return Arc::new(work_out()) };
         if let Some(known) = shard.read().unwrap_or_else(PoisonError::into_inner).get(subject) {

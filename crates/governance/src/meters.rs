@@ -6,6 +6,7 @@
 
 mod meter;
 mod quota;
+mod recount;
 mod replay;
 mod reservation;
 mod window;
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 
 pub(crate) use self::meter::Meter;
 pub(crate) use self::quota::CompiledQuota;
+pub use self::recount::Recount;
 pub use self::replay::PastUse;
 pub use self::reservation::Remaining;
 pub(crate) use self::reservation::Reservation;

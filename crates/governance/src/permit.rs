@@ -100,6 +100,9 @@ pub fn admit<T>(
     let reservation = meters.reserve(standing, &grant, price_of(&grant, request), now)?;
     if finding.verdict == Verdict::Refused {
         reservation.undo();
+        if let Some(problem) = facts.unreadable_arguments() {
+            return Err(problem.clone().into());
+        }
         let words = finding.in_words(&subject).words;
         return Err(Refusal::by_rule(Stage::Permission, finding.rule(), words).into());
     }
@@ -107,10 +110,15 @@ pub fn admit<T>(
         reservation.undo();
         return Err(problem.into());
     }
+    let needed = approval::needed(standing, &grant, &facts);
+    if let Some(problem) = facts.unreadable_arguments() {
+        reservation.undo();
+        return Err(problem.clone().into());
+    }
     let refund_on_failure = grant.price.as_ref().is_none_or(|price| price.refund_on_failure);
     let terms = Terms { reservation, refund_on_failure, revision: standing.policy().revision() };
     let permitted = Permitted { call, terms };
-    Ok(match approval::needed(standing, &grant, &facts) {
+    Ok(match needed {
         None => Admitted::Permitted(permitted),
         Some(needed) => Admitted::Waiting(Waiting { permitted, needed }),
     })

@@ -75,6 +75,11 @@ impl Policy {
         self.rules.entries.get(number as usize)
     }
 
+    /// All rules, in the order of the file.
+    pub(crate) fn all_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.rules.entries.iter()
+    }
+
     /// The rules about the thing, whomever they cover; from memory where possible.
     pub(crate) fn rules_about(&self, subject: &Subject<'_>) -> Arc<ThingRules> {
         self.things.recall(subject, || {

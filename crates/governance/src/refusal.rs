@@ -75,6 +75,8 @@ pub struct ArgumentProblem {
     pub path: String,
     /// What is wrong there.
     pub message: String,
+    /// The same without the value, which may be a secret: what records say.
+    pub without_value: String,
 }
 
 /// Why a call does not happen.
@@ -92,6 +94,18 @@ pub enum Denied {
     /// The arguments do not fit.
     #[error(transparent)]
     Arguments(#[from] ArgumentProblem),
+}
+
+impl ArgumentProblem {
+    /// A problem whose words name no value.
+    pub fn said(path: String, message: String) -> ArgumentProblem {
+        ArgumentProblem { path, without_value: message.clone(), message }
+    }
+
+    /// The problem for the record.
+    pub fn for_record(&self) -> String {
+        format!("the arguments do not fit at `{}`: {}", self.path, self.without_value)
+    }
 }
 
 impl Refusal {
@@ -137,6 +151,11 @@ impl Measure {
     /// Whether the numbers are micro-units.
     pub fn is_money(self) -> bool {
         matches!(self, Measure::BudgetPerMonth | Measure::MaxPerCall)
+    }
+
+    /// Whether uses are counted over a time, so that earlier ones matter.
+    pub(crate) fn is_windowed(self) -> bool {
+        !matches!(self, Measure::MaxPerCall | Measure::Concurrency)
     }
 
     /// The stage that asks about it.

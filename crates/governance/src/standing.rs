@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::grant::Grant;
 use crate::index::RuleNumber;
-use crate::memory::Things;
+use crate::memory::{LONGEST_REMEMBERED, Things};
 use crate::policy::Policy;
 use crate::subject::Subject;
 
@@ -98,7 +98,9 @@ impl Standing {
             return known;
         }
         let grant = Arc::new(compile(&rules.counting(&self.class.numbers)));
-        self.class.remember(subject, Arc::clone(&grant));
+        if subject.name.len() <= LONGEST_REMEMBERED {
+            self.class.remember(subject, Arc::clone(&grant));
+        }
         grant
     }
 }
@@ -171,6 +173,23 @@ mod tests {
     fn own_rule(caller: &str) -> Rule {
         let who = Who { callers: vec![caller.to_owned()], groups: vec![] };
         Rule { id: None, effect: Effect::Deny, who, what: What::default(), actions: vec![], when: None }
+    }
+
+    #[test]
+    fn long_names_are_judged_and_not_remembered() {
+        let mut rules = Rules::default();
+        rules.policy.rules = vec![own_rule("anna")];
+        let (policy, _) = Policy::compile(&rules, 1);
+        let standing = policy.standing("anna".into(), Arc::default());
+        let long = format!("file:///{}", "x".repeat(4_000));
+        let other = format!("{long}y");
+        let grant = standing.grant(&Subject::resource("s", &long));
+        assert_eq!(grant.denies.len(), 1);
+        assert!(grant.name.len() < 1_000, "{}", grant.name.len());
+        assert_ne!(grant.name, standing.grant(&Subject::resource("s", &other)).name);
+        assert!(!Arc::ptr_eq(&grant, &standing.grant(&Subject::resource("s", &long))));
+        let short = Subject::resource("s", "file:///x");
+        assert!(Arc::ptr_eq(&standing.grant(&short), &standing.grant(&short)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ struct Never;
 
 impl ArgumentCheck for Never {
     fn check(&self, _: Option<&[u8]>) -> Result<(), ArgumentProblem> {
-        Err(ArgumentProblem { path: "/amount".into(), message: "is missing".into() })
+        Err(ArgumentProblem::said("/amount".into(), "is missing".into()))
     }
 }
 
@@ -76,6 +76,33 @@ fn questions_are_asked_in_order_and_explanations_agree() {
         assert!(stages.is_sorted() && stages.len() == 6, "{stages:?}");
         assert!(explanation.stages.iter().all(|report| !report.words.is_empty()));
     }
+}
+
+#[test]
+fn arguments_that_can_be_read_in_two_ways_are_refused_where_a_condition_looks_at_them() {
+    let subject = Subject::tool("bank", "pay");
+    let deny = json!({"effect": "deny", "when": "arguments.amount > 100"});
+    let allow = json!({"effect": "allow", "when": "arguments.amount <= 100"});
+    let ask = json!({"mode": "always", "when": "arguments.amount > 100"});
+    for rules in [
+        json!({"policy": {"rules": [deny]}}),
+        json!({"policy": {"default": "deny", "rules": [allow, {"effect": "allow", "actions": ["list"]}]}}),
+        json!({"approvals": [ask]}),
+    ] {
+        let standing = standing(rules.clone());
+        let meters = Meters::default();
+        let mut request = Request::new(subject, noon());
+        request.arguments = Some(br#"{"amount":5000,"amount":1}"#);
+        let denied = admit(&standing, &meters, &request, ()).unwrap_err();
+        assert_eq!(stage_of(&denied), Stage::Arguments, "{rules}: {denied}");
+        request.arguments = Some(br#"{"amount":1}"#);
+        assert!(matches!(admit(&standing, &meters, &request, ()), Ok(Admitted::Permitted(_))), "{rules}");
+    }
+    // Nobody looks, so nobody is misled.
+    let standing = standing(json!({}));
+    let mut request = Request::new(subject, noon());
+    request.arguments = Some(br#"{"amount":5000,"amount":1}"#);
+    assert!(admit(&standing, &Meters::default(), &request, ()).is_ok());
 }
 
 #[test]

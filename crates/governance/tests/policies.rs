@@ -177,7 +177,7 @@ fn unreadable_rules_deny_what_they_cover() {
             but(
                 json!({"effect": "deny", "tools": ["read"], "actions": ["list"], "when": "arguments.x == 1"}),
             ),
-            Refused,
+            Hidden,
             Allowed,
         ),
         (but(json!({"effect": "allow", "callers": ["anna"], "tools": [endless]})), Refused, Refused),

@@ -250,7 +250,7 @@ impl ArgumentCheck for OnlyEvenAmounts {
         let amount = arguments
             .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(bytes).ok())
             .and_then(|value| value.get("amount")?.as_u64());
-        let problem = || ArgumentProblem { path: "/amount".into(), message: "must be an even number".into() };
+        let problem = || ArgumentProblem::said("/amount".into(), "must be an even number".into());
         amount.filter(|amount| amount % 2 == 0).map(|_| ()).ok_or_else(problem)
     }
 }

@@ -17,7 +17,7 @@ use crate::private;
 use crate::record::RecordRef;
 use crate::replay::{self, Replay};
 use crate::retention::Retention;
-use crate::store::{Shipper, ShipperSettings, Store, StoreError, Sums};
+use crate::store::{CarriedUse, Shipper, ShipperSettings, Store, StoreError, Sums};
 
 /// The longest name a writer may have, so that a segment's header stays small.
 const LONGEST_NAME: usize = 64;
@@ -160,6 +160,11 @@ impl Ledger {
         self.health.snapshot()
     }
 
+    /// Whether the disk confirmed what was written when it was last asked to.
+    pub fn is_confirmed(&self) -> bool {
+        self.health.is_confirmed()
+    }
+
     /// The index, for questions.
     pub fn store(&self) -> Store {
         self.store.clone()
@@ -178,6 +183,11 @@ impl Ledger {
     /// All records since a moment, across all writers on this root.
     pub fn replay_since(&self, since_us: i64) -> Result<Replay, ReadError> {
         Replay::since(&self.settings.root, since_us)
+    }
+
+    /// What counters need of records since a moment whose segments are gone.
+    pub fn carried_since(&self, since_us: i64) -> Result<Vec<CarriedUse>, StoreError> {
+        self.store.carried(&self.settings.root, since_us)
     }
 
     /// What every caller's calls of a month (`yyyymm`) add up to, those included that are not in the index yet.

@@ -80,6 +80,8 @@ coded! {
         Denial = 5 "denial",
         /// A model was asked through the chat path.
         Chat = 6 "chat",
+        /// The result of a task was fetched that an earlier call began.
+        TaskResult = 7 "task_result",
     }
 }
 

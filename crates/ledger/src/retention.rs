@@ -15,6 +15,9 @@ use crate::journal::folder::{replica_of, segments};
 use crate::journal::reader::SegmentReader;
 use crate::store::{ShipperSettings, Store, StoreError};
 
+/// No window of a quota is longer: a month, in any time zone.
+pub const LONGEST_WINDOW: Duration = Duration::from_secs(33 * 86_400);
+
 /// How long and how much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
@@ -22,14 +25,21 @@ pub struct Retention {
     pub maximum_age: Option<Duration>,
     /// While the journal of a writer is larger than this, its oldest segment goes.
     pub maximum_bytes: Option<u64>,
-    /// Sums by day older than this go. Sums by month stay.
+    /// Sums by day older than this go.
     pub maximum_age_of_day_sums: Duration,
+    /// Sums by month older than this go.
+    pub maximum_age_of_month_sums: Duration,
 }
 
 impl Default for Retention {
     fn default() -> Self {
         const DAY: Duration = Duration::from_secs(86_400);
-        Self { maximum_age: Some(DAY * 90), maximum_bytes: None, maximum_age_of_day_sums: DAY * 400 }
+        Self {
+            maximum_age: Some(DAY * 90),
+            maximum_bytes: None,
+            maximum_age_of_day_sums: DAY * 400,
+            maximum_age_of_month_sums: DAY * 365 * 5,
+        }
     }
 }
 
@@ -55,12 +65,22 @@ pub fn prune(
         }
         goes
     });
+    let counted_since = before(now_us, LONGEST_WINDOW);
     for segment in &segments {
+        if segment.last_us >= counted_since {
+            // Counters are counted from the journal again, and their windows may still be open.
+            store.carry(connection, folder, &replica, segment.number, counted_since)?;
+        }
         store.remove_calls(connection, &replica, segment.first_sequence, segment.next_sequence)?;
         fs::remove_file(&segment.path).map_err(ReadError::io(&segment.path))?;
     }
+    store.remove_carried(connection, counted_since)?;
     let oldest_day = settings.calendar.day_of(before(now_us, retention.maximum_age_of_day_sums));
-    store.remove_day_sums(connection, oldest_day.0)?;
+    let oldest_month = settings.calendar.day_of(before(now_us, retention.maximum_age_of_month_sums)).month();
+    let removed = store.remove_sums(connection, oldest_day.0, oldest_month)?;
+    if removed > 0 || !segments.is_empty() {
+        store.remove_unused_names(connection)?;
+    }
     Ok(segments.len())
 }
 

@@ -9,6 +9,7 @@
 mod batch;
 mod block;
 mod block_table;
+mod carried;
 mod conversion;
 mod page;
 mod pool;
@@ -29,6 +30,7 @@ use crate::journal::Position;
 use crate::record::{Kind, Status};
 
 pub use batch::{KnownIds, Shipped, ship_folder};
+pub use carried::CarriedUse;
 pub use page::MAXIMUM_PAGE;
 pub use shipper::{Shipper, ShipperSettings};
 pub use statistics::{GroupBy, StatisticsRow, Sums};

@@ -141,6 +141,24 @@ fn an_operator_decides_and_the_wait_is_seen_as_progress() {
 }
 
 #[test]
+fn an_operator_sees_no_secrets_where_there_is_no_ledger() {
+    let shop = Shop::open();
+    let sections = "callers: {trust_client_id_header: true}\nledger: {enabled: false, redact: [{keys: [pin]}]}\n\
+        admin: {listen: /admin, token_env: OPERATORS}\n\
+        policy: {approval: [{tools: [buy], mode: always, by: operator, timeout: 60s}]}\n";
+    let gateway = Setup::new().config(&shop.config("", sections)).variable("OPERATORS", "sesame").start();
+    let client = caller(&gateway, Era::Modern, "anna");
+    let arguments = json!({"item": "shown", "password": "hidden", "pin": "hidden"});
+    let pending = client.begin("tools/call", &json!({"name": "shop__buy", "arguments": arguments}));
+    let waiting = eventually("the call waits", || {
+        operators(&gateway, "GET", "/approvals", &Value::Null)["approvals"].get(0).cloned()
+    });
+    assert!(waiting.to_string().contains("shown"), "{waiting}");
+    assert!(!waiting.to_string().contains("hidden"), "{waiting}");
+    pending.leave();
+}
+
+#[test]
 fn a_user_who_does_not_answer_in_time_is_not_waited_for() {
     let shop = Shop::open();
     let sections = "quotas: [{id: one, concurrency: 1}]\n\

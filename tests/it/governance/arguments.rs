@@ -40,6 +40,30 @@ fn arguments_that_do_not_fit_say_where() {
 }
 
 #[test]
+fn a_name_that_stands_twice_is_refused_where_somebody_looks() {
+    let shop = Shop::open();
+    let rule = "{effect: deny, tools: [buy], when: \"arguments.amount > 100\"}";
+    let gateway = gateway(&shop, "", &format!("policy: {{rules: [{rule}]}}\n"));
+    for era in Era::BOTH {
+        let client = caller(&gateway, era, "anna");
+        let call = |tool: &str, arguments: &str| {
+            let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+                "params": client.params(&json!({"name": tool, "arguments": {"PLACE": 0}}))});
+            let body = message.to_string().replace(r#"{"PLACE":0}"#, arguments);
+            client.post_raw(body.as_bytes(), &client.headers(&message)).json()
+        };
+        for (tool, arguments) in
+            [("shop__buy", r#"{"amount":5000,"amount":1}"#), ("shop__count", r#"{"n":"1","n":1}"#)]
+        {
+            let refused = call(tool, arguments);
+            assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        }
+        assert!(call("shop__buy", r#"{"amount":1}"#).get("result").is_some());
+    }
+    assert_eq!((shop.orders("buy"), shop.orders("count")), (2, 0));
+}
+
+#[test]
 fn arguments_arrive_as_they_were_sent() {
     let shop = Shop::open();
     let gateway = gateway(&shop, "", "quotas: [{calls_per_day: 5}]\n");

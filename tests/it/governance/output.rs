@@ -52,6 +52,18 @@ fn a_result_that_is_too_long_is_cut_and_marked() {
 }
 
 #[test]
+fn a_resource_that_is_too_long_is_not_passed_on() {
+    let shop = Shop::open();
+    let gateway = gateway(&shop, "max_output_bytes: 20", "");
+    for era in Era::BOTH {
+        let client = caller(&gateway, era, "anna");
+        let refused = client.request("resources/read", &json!({"uri": "shop://window"}));
+        assert_eq!(refused.code(), -32005, "{}", refused.answer);
+        assert!(!refused.raw.contains("things"), "{}", refused.raw);
+    }
+}
+
+#[test]
 fn a_call_that_takes_longer_than_its_tool_may_ends() {
     let shop = Shop::open();
     let gateway = gateway(&shop, "tool_timeouts: {\"h*\": 30s, hold: 300ms}", "");

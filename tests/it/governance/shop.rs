@@ -22,6 +22,8 @@ struct Counter {
     closed: AtomicBool,
     /// The params of all calls that arrived.
     orders: Mutex<Vec<Value>>,
+    /// The ids of the tasks that were made.
+    made: Mutex<Vec<String>>,
     released: Mutex<bool>,
     changed: Condvar,
 }
@@ -106,7 +108,8 @@ impl Counter {
         let answer = match message["method"].as_str()? {
             "initialize" => Ok(json!({
                 "protocolVersion": "2025-11-25", "serverInfo": {"name": "shop", "version": "1"},
-                "capabilities": {"tools": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}},
+                "capabilities": {"tools": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {},
+                                 "tasks": {"list": {}, "cancel": {}}},
             })),
             "tools/list" => Ok(json!({"tools": tools()})),
             "prompts/list" => Ok(json!({"prompts": [{"name": "welcome"}, {"name": "vault"}]})),
@@ -126,6 +129,15 @@ impl Counter {
             },
             "completion/complete" => Ok(json!({"completion": {"values": ["1"]}})),
             "tools/call" => self.sell(params),
+            "tasks/list" => {
+                let ids = self.made.lock().unwrap();
+                Ok(json!({"tasks": ids.iter().map(|id| task(id)).collect::<Vec<_>>()}))
+            }
+            "tasks/get" | "tasks/cancel" => {
+                self.orders.lock().unwrap().push(json!({"name": message["method"], "arguments": params}));
+                Ok(task(params["taskId"].as_str()?))
+            }
+            "tasks/result" => Ok(text("done at last")),
             _ => Ok(json!({})),
         };
         Some(match answer {
@@ -147,9 +159,18 @@ impl Counter {
             "break" => Ok(json!({"content": [{"type": "text", "text": "broken"}], "isError": true})),
             "upset" => Err(json!({"code": -32055, "message": "upset"})),
             "long" => Ok(text(&"x".repeat(arguments["bytes"].as_u64().unwrap() as usize))),
+            "later" => {
+                let mut made = self.made.lock().unwrap();
+                made.push(format!("task-{}", made.len() + 1));
+                Ok(json!({"task": task(made.last().unwrap())}))
+            }
             name => Ok(text(name)),
         }
     }
+}
+
+fn task(id: &str) -> Value {
+    json!({"taskId": id, "status": "working", "createdAt": "2026-08-03T12:00:00Z", "ttl": 60000})
 }
 
 /// What is for sale. `region` of `headed` must be repeated in a header by modern clients.
@@ -160,7 +181,7 @@ fn tools() -> Value {
         "deep": {"type": "object", "properties": {"flag": {"type": "boolean"}}}}});
     let headed =
         json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
-    let plain = ["buy", "hold", "break", "upset", "long", "vault"];
+    let plain = ["buy", "hold", "break", "upset", "long", "vault", "later"];
     let mut tools: Vec<Value> = plain.iter().map(|name| json!({"name": name, "inputSchema": any})).collect();
     tools.push(json!({"name": "count", "inputSchema": count}));
     tools.push(json!({"name": "headed", "inputSchema": headed}));

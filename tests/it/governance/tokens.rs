@@ -1,32 +1,42 @@
 //! Callers by JSON Web Token.
 
 use std::fs;
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use harness::{Client, Era, Setup};
+use harness::http::Connection;
+use harness::{Client, Era, Gateway, Setup, Website, eventually};
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::callers::check_refused;
+use super::callers::{check_refused, knock};
 use super::listed;
 use super::shop::Shop;
 
 /// Somebody who signs tokens.
-struct Issuer(Ed25519KeyPair);
+struct Issuer {
+    pair: Ed25519KeyPair,
+    /// The name of its key.
+    kid: &'static str,
+}
 
 impl Issuer {
     fn new() -> Issuer {
+        Issuer::with_key("one")
+    }
+
+    fn with_key(kid: &'static str) -> Issuer {
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
-        Issuer(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
+        Issuer { pair: Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap(), kid }
     }
 
     fn published(&self) -> Value {
-        let key = URL_SAFE_NO_PAD.encode(self.0.public_key());
-        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": "one", "x": key}]})
+        let key = URL_SAFE_NO_PAD.encode(self.pair.public_key());
+        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": self.kid, "x": key}]})
     }
 
     fn bearer(&self, changes: &Value) -> String {
@@ -37,8 +47,8 @@ impl Issuer {
             claims[name] = value.clone();
         }
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", part(&json!({"alg": "EdDSA", "kid": "one"})), part(&claims));
-        let signature = self.0.sign(signed.as_bytes());
+        let signed = format!("{}.{}", part(&json!({"alg": "EdDSA", "kid": self.kid})), part(&claims));
+        let signature = self.pair.sign(signed.as_bytes());
         format!("Bearer {signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 }
@@ -82,8 +92,65 @@ fn tokens_of_a_known_issuer_say_who_calls_and_in_which_groups() {
 }
 
 #[test]
-fn a_session_ends_with_the_groups_it_was_begun_with() {
-    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+fn keys_that_an_issuer_changes_are_fetched_when_somebody_brings_them() {
+    let (shop, old, new) = (Shop::open(), Issuer::with_key("old"), Issuer::with_key("new"));
+    let published = Arc::new(Mutex::new(old.published()));
+    let shown = Arc::clone(&published);
+    let website = Website::open(move |_| (200, shown.lock().unwrap().clone()));
+    let sections = format!(
+        "callers: {{anonymous: deny, jwt: [{{issuer: \"https://issuer.example\", audience: toolgate,\n \
+         jwks_url: \"http://127.0.0.1:{}/keys\"}}]}}\n",
+        website.port()
+    );
+    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    gateway.log().until("the keys of the issuer were fetched");
+    let status =
+        |issuer: &Issuer| knock(&gateway, &[("authorization", &issuer.bearer(&json!({})))]).head.status;
+    assert_eq!(status(&old), 200);
+    assert_eq!(website.heard().len(), 1);
+    *published.lock().unwrap() = new.published();
+    assert_eq!(status(&old), 200, "nobody has missed a key");
+    assert_eq!(status(&new), 401, "its key is not there yet, and is asked for");
+    eventually("the new key is there", || (status(&new) == 200).then_some(()));
+    assert_eq!(website.heard().len(), 2);
+    assert_eq!(status(&old), 401, "the old one is withdrawn");
+    assert_eq!(website.heard().len(), 2, "the issuer is not asked for every stranger");
+}
+
+#[test]
+fn one_name_of_two_issuers_is_two_callers() {
+    let (shop, place) = (Shop::open(), TempDir::new().unwrap());
+    let issuers = [Issuer::new(), Issuer::new()];
+    let records: Vec<String> = issuers
+        .iter()
+        .enumerate()
+        .map(|(number, issuer)| {
+            let keys = place.path().join(format!("jwks-{number}.json"));
+            fs::write(&keys, issuer.published().to_string()).unwrap();
+            format!(
+                "{{issuer: \"https://{number}.example\", audience: toolgate, jwks_file: \"{}\"}}",
+                keys.display()
+            )
+        })
+        .collect();
+    let sections = format!(
+        "callers: {{trust_client_id_header: true, jwt: [{}]}}\n\
+         policy: {{default: deny, rules: [{{effect: allow, callers: [\"https://1.example#anna\"], tools: [buy]}},\n\
+         {{effect: allow, callers: [\"claimed:anna\"], tools: [count]}}]}}\n",
+        records.join(", ")
+    );
+    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    for (number, expected) in [(0, &[][..]), (1, &["shop__buy"])] {
+        let bearer = issuers[number].bearer(&json!({"iss": format!("https://{number}.example")}));
+        let client = Client::presenting(&gateway, Era::Modern, &[("authorization", &bearer)]);
+        assert_eq!(listed(&client, "tools/list", "tools", "name"), expected, "{number}");
+    }
+    let client = Client::presenting(&gateway, Era::Modern, &[("x-mcp-client-id", "anna")]);
+    assert_eq!(listed(&client, "tools/list", "tools", "name"), ["shop__count"]);
+}
+
+/// A gateway whose tools are for the group `sales`.
+fn for_sales(shop: &Shop, place: &TempDir, issuer: &Issuer) -> Gateway {
     let keys = place.path().join("jwks.json");
     fs::write(&keys, issuer.published().to_string()).unwrap();
     let sections = format!(
@@ -91,7 +158,32 @@ fn a_session_ends_with_the_groups_it_was_begun_with() {
          groups_claim: roles}}]}}\npolicy: {{default: deny, rules: [{{effect: allow, groups: [sales]}}]}}\n",
         keys.display()
     );
-    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    Setup::new().config(&shop.config("", &sections)).start()
+}
+
+#[test]
+fn a_stream_of_the_first_revision_ends_with_the_groups_it_was_opened_with() {
+    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+    let gateway = for_sales(&shop, &place, &issuer);
+    let (before, after) = (issuer.bearer(&json!({})), issuer.bearer(&json!({"roles": []})));
+    let mut stream = Connection::open(gateway.address());
+    let opening = [("accept", "text/event-stream"), ("authorization", &*before)];
+    stream.send("GET", "/mcp/sse", &opening, b"").unwrap();
+    assert_eq!(stream.head().unwrap().status, 200);
+    let path = stream.event().unwrap().unwrap().data;
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    for (credential, expected) in [(&before, 202), (&after, 404)] {
+        let headers = [("content-type", "application/json"), ("authorization", &**credential)];
+        let posted = Connection::open(gateway.address()).exchange("POST", &path, &headers, ping.as_bytes());
+        assert_eq!(posted.head.status, expected, "{}", posted.text());
+    }
+    stream.close();
+}
+
+#[test]
+fn a_session_ends_with_the_groups_it_was_begun_with() {
+    let (shop, place, issuer) = (Shop::open(), TempDir::new().unwrap(), Issuer::new());
+    let gateway = for_sales(&shop, &place, &issuer);
     let before = issuer.bearer(&json!({}));
     let anna = Client::presenting(&gateway, Era::Legacy, &[("authorization", &before)]);
     assert_eq!(anna.call("shop__buy", &json!({"item": 1})).text(), "sold 1");

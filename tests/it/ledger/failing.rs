@@ -1,9 +1,12 @@
 //! A ledger that cannot be written: no call without a record, unless the operator said so.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use harness::http::Connection;
 use harness::{Client, Era, Exchange, Gateway, Setup, eventually};
 use serde_json::json;
 
@@ -59,6 +62,23 @@ fn nothing_runs_while_nothing_can_be_recorded() {
 }
 
 #[test]
+fn what_is_hidden_stays_unknown_while_nothing_can_be_recorded() {
+    let shop = Shop::open();
+    let sections = "ledger: {on_failure: deny}\npolicy: {rules: [{effect: hide, tools: [count]}]}\n";
+    let gateway = Setup::new().config(&shop.config("", sections)).largest_file(BLOCKS).start();
+    let client = Client::modern(&gateway);
+    let large = json!({"item": "x".repeat(20_000)});
+    let refused = (0..MANY).map(|_| call(&client)).filter(|answer| answer.answer.get("error").is_some());
+    assert!(refused.take(2).count() == 2, "the ledger is full");
+    let told = |name: &str| client.call(name, &large).raw.replace(name, "NAME");
+    let without_id = |answer: String| answer.split_once("\"error\"").unwrap().1.to_owned();
+    let (hidden, missing) = (without_id(told("shop__count")), without_id(told("shop__dream")));
+    assert_eq!(hidden, missing);
+    assert!(hidden.contains("-32602"), "{hidden}");
+    assert_eq!(call(&client).code(), DENIED);
+}
+
+#[test]
 fn answers_that_wait_for_the_same_write_are_withheld_together() {
     let shop = Shop::open();
     let mut gateway = start(&shop, "deny");
@@ -107,4 +127,45 @@ fn a_gateway_whose_ledger_cannot_be_opened_does_not_start() {
         .start_stdio();
     assert!(!stdio.gateway.wait().success());
     stdio.gateway.log().until("cannot open the ledger");
+}
+
+#[test]
+fn an_index_that_cannot_be_filled_raises_an_alarm() {
+    let shop = Shop::open();
+    let hook = TcpListener::bind("127.0.0.1:0").unwrap();
+    let webhook = format!("http://{}/alert", hook.local_addr().unwrap());
+    let mut gateway =
+        Setup::new().config(&shop.config("", &format!("ledger: {{alert_webhook: \"{webhook}\"}}\n"))).start();
+    let health = || Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!(health()["ledger"]["status"], "ok");
+    let store = toolgate_ledger::store::Store::open(&super::folder(&gateway)).unwrap();
+    store.connect().unwrap().execute_batch("ALTER TABLE replica RENAME TO taken_away").unwrap();
+    let client = Client::modern(&gateway);
+    client.call("shop__vault", &json!({})).result();
+    gateway.log().until("the index of the ledger cannot be filled");
+    let report = health();
+    assert_eq!((&report["status"], &report["ledger"]["indexed"]), (&json!("degraded"), &json!(false)));
+    let posted = read_request(&hook);
+    assert!(posted.contains("POST /alert") && posted.contains("\"kind\":\"ledger\""), "{posted}");
+
+    // Calls are in the journal and go on; the index is filled when that can be done again.
+    client.call("shop__vault", &json!({})).result();
+    store.connect().unwrap().execute_batch("ALTER TABLE taken_away RENAME TO replica").unwrap();
+    eventually("the ledger is well again", || (health()["ledger"]["status"] == "ok").then_some(()));
+    assert!(gateway.stop().success());
+    assert_eq!(store.page(&toolgate_ledger::store::Filter::default(), None, 10).unwrap().rows.len(), 2);
+}
+
+/// The first request that arrives, up to the end of its JSON.
+fn read_request(listener: &TcpListener) -> String {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut request = String::new();
+    while !request.ends_with('}') {
+        let mut piece = [0; 4096];
+        let length = stream.read(&mut piece).unwrap();
+        assert!(length > 0, "it broke off: {request}");
+        request.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+    }
+    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    request
 }

@@ -85,11 +85,24 @@ fn secrets_are_not_written() {
     assert_eq!(arguments["item"], expected);
     let long = records[1].result.as_ref().unwrap();
     assert!(long.kept.len() <= 300 && long.size > 5000 && !long.is_whole());
-    for file in walk(&super::folder(&gateway)) {
-        let bytes = std::fs::read(&file).unwrap();
-        let has_secret = bytes.windows(7).any(|window| window == b"hidden-");
-        assert!(!has_secret, "{}", file.display());
+    assert_without_secrets(&super::folder(&gateway));
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_not_written_into_the_reason() {
+    let shop = Shop::open();
+    let mut gateway = gateway(&shop, "", "ledger: {redact: [{keys: [n]}]}\n");
+    for era in Era::BOTH {
+        let refused = caller(&gateway, era, "anna").call("shop__count", &json!({"n": "hidden-5"}));
+        assert_eq!(refused.code(), -32602);
+        assert!(refused.error().contains("hidden-5"), "the client sees what it sent: {}", refused.error());
     }
+    assert!(gateway.stop().success());
+    let records = records(&gateway);
+    assert_eq!(records.len(), 2);
+    let reason = json(records[0].result.as_ref());
+    assert!(reason.as_str().unwrap().contains("`/n`"), "{reason}");
+    assert_without_secrets(&super::folder(&gateway));
 }
 
 #[test]
@@ -152,6 +165,26 @@ fn batches_and_the_clients_of_the_first_revision_are_on_record() {
 }
 
 #[test]
+fn the_trace_of_a_request_is_on_record_wherever_it_stands() {
+    let shop = Shop::open();
+    let mut gateway = gateway(&shop, "", "");
+    let parent = |trace: &str| format!("00-{trace}-0123456789abcdef-01");
+    let (in_head, in_meta) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
+    for era in Era::BOTH {
+        let client = Client::presenting(&gateway, era, &[("traceparent", &parent(in_head))]);
+        client.call("shop__buy", &json!({"item": 1})).result();
+        let params = json!({"name": "shop__buy", "arguments": {}, "_meta": {"traceparent": parent(in_meta)}});
+        client.request("tools/call", &params).result();
+    }
+    assert!(gateway.stop().success());
+    let traces: Vec<String> = records(&gateway)
+        .iter()
+        .map(|record| record.trace_id.unwrap().iter().map(|byte| format!("{byte:02x}")).collect())
+        .collect();
+    assert_eq!(traces, [in_head, in_meta, in_head, in_meta]);
+}
+
+#[test]
 fn waiting_in_vain_is_on_record() {
     let shop = Shop::open();
     let sections = "policy: {approval: [{tools: [buy], mode: always, by: user}]}\n";
@@ -202,6 +235,15 @@ fn a_client_that_leaves_is_on_record() {
     harness::eventually("the call is on record", || (!records(&gateway).is_empty()).then_some(()));
     assert!(gateway.stop().success());
     assert_eq!(told(&records(&gateway)[0]), (Kind::ToolCall, "shop__hold", Status::Cancelled, None));
+}
+
+/// Nothing that the scenes call hidden may stand in any file below a folder.
+fn assert_without_secrets(folder: &std::path::Path) {
+    for file in walk(folder) {
+        let bytes = std::fs::read(&file).unwrap();
+        let has_secret = bytes.windows(7).any(|window| window == b"hidden-");
+        assert!(!has_secret, "{}", file.display());
+    }
 }
 
 /// All files below a folder.

@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
 use toolgate_config::{Config, Fsync, OnLedgerFailure};
-use toolgate_gateway::Gate;
 use toolgate_gateway::recorder::{OnFailure, Recorder};
+use toolgate_gateway::{Gate, Gateway};
 use toolgate_governance::{Kind, Meters, Micros, PastUse, Policy, Subject};
 use toolgate_ledger::redact::RedactionRules;
-use toolgate_ledger::{Durability, Ledger, Redactor, Status};
+use toolgate_ledger::retention::LONGEST_WINDOW;
+use toolgate_ledger::store::CarriedUse;
+use toolgate_ledger::{Durability, Ledger, Record, Redactor, Status};
 
 use crate::startup::{StartError, rules};
-
-/// Windows of quotas are months at most; a month of any time zone began within this many seconds.
-const REPLAYED_SECONDS: i64 = 33 * 24 * 3600;
 
 /// The gate at start: counters go on where the ledger says they were.
 pub(crate) fn open(config: &Config, state_dir: Option<&Path>) -> Result<Gate, StartError> {
@@ -25,7 +24,7 @@ pub(crate) fn open(config: &Config, state_dir: Option<&Path>) -> Result<Gate, St
         None => None,
         Some(folder) => Some(recorder(config, folder)?),
     };
-    let gate = Gate::new(policy, recorder);
+    let gate = Gate::new(policy, recorder).hiding(redactor(config)?);
     if !config.quotas.is_empty()
         && let Some(recorder) = &gate.recorder
     {
@@ -51,15 +50,18 @@ pub(crate) fn policy(config: &Config) -> Arc<Policy> {
     policy
 }
 
-fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
-    let wanted = &config.ledger;
+fn redactor(config: &Config) -> Result<Redactor, StartError> {
     let mut redaction = RedactionRules::default();
-    for rule in &wanted.redact {
+    for rule in &config.ledger.redact {
         redaction.keys.extend(rule.keys.iter().cloned());
         redaction.paths.extend(rule.paths.iter().cloned());
         redaction.replacement.clone_from(&rule.replace);
     }
-    let redactor = Redactor::new(&redaction)?;
+    Ok(Redactor::new(&redaction)?)
+}
+
+fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
+    let wanted = &config.ledger;
     let mut settings = toolgate_ledger::Settings::new(folder);
     settings.durability = match wanted.fsync {
         Fsync::Interval => Durability::Interval(wanted.fsync_interval),
@@ -75,42 +77,76 @@ fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
         OnLedgerFailure::Deny => OnFailure::Deny,
         OnLedgerFailure::Continue => OnFailure::Continue,
     };
-    Ok(Recorder::new(ledger, redactor, wanted.max_body_bytes, on_failure))
+    Ok(Recorder::new(ledger, redactor(config)?, wanted.max_body_bytes, on_failure))
+}
+
+/// Puts the rules of another configuration in place. Quotas that are new, or count more than before, begin with what the
+/// ledger knows of them.
+pub(crate) fn replace_policy(gateway: &Gateway, config: &Config) {
+    let policy = policy(config);
+    let gate = &gateway.gate;
+    let recount = policy.recount_since(&gate.policy());
+    if !recount.is_empty()
+        && let Some(recorder) = &gate.recorder
+    {
+        let counted = Meters::default();
+        recall(&policy, &counted, &recorder.ledger);
+        if !gate.meters.take_over(&counted, &recount, Timestamp::now()) {
+            tracing::error!(alert = "ledger", "there is no room for all counters of the new quotas");
+        }
+    }
+    gateway.set_policy(policy);
 }
 
 /// Counts again what the ledger recorded, as far as it falls into windows that are still open.
 fn recall(policy: &Arc<Policy>, meters: &Meters, ledger: &Ledger) {
     let now = Timestamp::now();
-    let since = now.as_microsecond() - REPLAYED_SECONDS * 1_000_000;
-    let records = match ledger.replay_since(since) {
-        Ok(records) => records,
-        Err(error) => {
-            tracing::error!(alert = "ledger", %error, "counters could not be recalled");
-            return;
-        }
+    let since = now.as_microsecond() - i64::try_from(LONGEST_WINDOW.as_micros()).unwrap_or(i64::MAX);
+    let failed = |error: &dyn std::fmt::Display| {
+        tracing::error!(alert = "ledger", %error, "counters are recalled only in part");
     };
-    for record in records {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                tracing::error!(alert = "ledger", %error, "counters are recalled only in part");
-                return;
-            }
-        };
-        if record.status == Status::Denied {
-            continue;
-        }
-        let kind = match record.kind {
+    let count = |past: CarriedUse| {
+        let kind = match past.kind {
             toolgate_ledger::Kind::ToolCall => Kind::Tool,
             toolgate_ledger::Kind::ResourceRead => Kind::Resource,
             toolgate_ledger::Kind::PromptGet => Kind::Prompt,
-            _ => continue,
+            _ => return,
         };
-        let Ok(at) = Timestamp::from_microsecond(record.time_us) else { continue };
-        let standing = policy.standing(record.caller.as_str().into(), record.groups.into());
-        let subject =
-            Subject { kind, server: &record.server, name: &record.native, exposed: &record.exposed };
-        let past = PastUse { subject, at, uses: 1, charged: Micros(record.price_settled) };
+        let Ok(at) = Timestamp::from_microsecond(past.time_us) else { return };
+        let standing = policy.standing(past.caller.as_str().into(), past.groups.into());
+        let subject = Subject { kind, server: &past.server, name: &past.native, exposed: &past.exposed };
+        let past = PastUse { subject, at, uses: past.uses, charged: Micros(past.charged) };
         meters.replay(&standing, &past, now);
+    };
+    match ledger.replay_since(since) {
+        Ok(records) => {
+            for record in records {
+                match record {
+                    Ok(record) if record.status == Status::Denied => {}
+                    Ok(record) => count(use_of(record)),
+                    // What is behind the damage counts all the same.
+                    Err(error) => failed(&error),
+                }
+            }
+        }
+        Err(error) => failed(&error),
+    }
+    match ledger.carried_since(since) {
+        Ok(carried) => carried.into_iter().for_each(count),
+        Err(error) => failed(&error),
+    }
+}
+
+fn use_of(record: Record) -> CarriedUse {
+    CarriedUse {
+        time_us: record.time_us,
+        caller: record.caller,
+        groups: record.groups,
+        kind: record.kind,
+        server: record.server,
+        exposed: record.exposed,
+        native: record.native,
+        uses: 1,
+        charged: record.price_settled,
     }
 }

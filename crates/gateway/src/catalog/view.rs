@@ -85,6 +85,11 @@ impl View {
         self.lists[kind.index()].page(cursor)
     }
 
+    /// Whether a list is the same in another view, word for word.
+    pub fn is_same(&self, other: &View, kind: Kind) -> bool {
+        self.lists[kind.index()].entries == other.lists[kind.index()].entries
+    }
+
     /// How many entries a list has.
     pub fn len(&self, kind: Kind) -> usize {
         self.lists[kind.index()].exposed.len()

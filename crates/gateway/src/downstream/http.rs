@@ -144,7 +144,7 @@ async fn route(
             Ok(principal) => Box::pin(skills::get(gateway, request, &principal)).await,
             Err(refusal) => refusal.response(),
         },
-        (&Method::GET, "/health") => health::answer(gateway),
+        (&Method::GET, "/health") => health::answer(gateway, caller(gateway, request, peer).ok().as_deref()),
         (&Method::OPTIONS, _) => match &gateway.settings.cors {
             Some(cors) => cors.preflight(),
             None => respond::empty(StatusCode::NO_CONTENT),

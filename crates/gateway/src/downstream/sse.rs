@@ -96,7 +96,7 @@ pub async fn post(
 ) -> Response<Body> {
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
-    let connection = gateway.streams.find(id).filter(|found| found.session.principal.id == principal.id);
+    let connection = gateway.streams.find(id).filter(|found| found.session.principal.is_same_as(principal));
     let Some(connection) = connection else {
         let reply =
             ErrorReply::new(Code::InvalidRequest, "there is no such stream; open one with GET /mcp/sse");

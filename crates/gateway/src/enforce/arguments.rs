@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use jsonschema::Validator;
 use serde_json::Value;
-use toolgate_governance::{ArgumentCheck, ArgumentProblem};
+use toolgate_governance::{ArgumentCheck, ArgumentProblem, unambiguous};
 
 use simple::Simple;
 
@@ -62,10 +62,7 @@ impl ArgumentCheck for ToolCheck {
         }
         let mut instance: Value = match arguments {
             None => Value::Object(serde_json::Map::new()),
-            Some(json) => serde_json::from_slice(json).map_err(|error| ArgumentProblem {
-                path: String::new(),
-                message: format!("they cannot be read: {error}"),
-            })?,
+            Some(json) => unambiguous(json)?,
         };
         // Many clients write null for an optional argument they leave out, and servers take it so.
         if let Value::Object(members) = &mut instance {
@@ -76,6 +73,7 @@ impl ArgumentCheck for ToolCheck {
             return Err(ArgumentProblem {
                 path: error.instance_path().to_string(),
                 message: error.to_string(),
+                without_value: error.masked().to_string(),
             });
         }
         Ok(())
@@ -109,7 +107,19 @@ mod tests {
 
     #[test]
     fn a_schema_that_points_elsewhere_is_not_fetched() {
-        let schema = r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#;
-        assert_eq!(check(schema, Some("{}")), Ok(()));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("schema.json");
+        std::fs::write(&file, r#"{"required":["n"]}"#).unwrap();
+        for elsewhere in [
+            format!("http://{}/schema.json", listener.local_addr().unwrap()),
+            format!("file://{}", file.display()),
+        ] {
+            let schema = serde_json::json!({"type": "object", "$ref": elsewhere}).to_string();
+            assert_eq!(check(&schema, Some("{}")), Ok(()), "{elsewhere}");
+        }
+        let nobody = listener.accept().unwrap_err();
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nobody has come for it");
     }
 }

@@ -1,25 +1,29 @@
-//! Telling clients what changed.
+//! Telling clients what changed: each of its own lists, and of no other.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
+use foldhash::HashMap;
+use toolgate_governance::{Policy, Standing, VisibilityClass};
 use toolgate_protocol::Method;
 
 use crate::catalog::Kind;
 use crate::gateway::Gateway;
 use crate::isolated::Owner;
+use crate::pipeline::lists;
+use crate::principal::Principal;
 use crate::published::Published;
 use crate::relay::notice;
 use crate::session::Session;
 
 impl Gateway {
-    /// Makes the catalogue anew from what the servers list now, and tells clients what changed.
+    /// Makes the catalogue anew from what the servers list now, and tells clients whose lists changed.
     pub fn publish(&self) {
-        self.publish_for(&[]);
+        self.publish_for(None);
     }
 
-    /// The same; clients are told of the lists in `told` in any case.
-    pub(super) fn publish_for(&self, told: &[Kind]) {
+    /// The same; clients are told of lists that a server said have changed if they see anything of it there.
+    pub(super) fn publish_for(&self, said: Option<Said<'_>>) {
         // One at a time: what was made from older lists must not replace what was made from newer ones.
         let naming = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let links = &self.settings.skills_of_tools;
@@ -32,15 +36,18 @@ impl Gateway {
             }
         }
         let changed = published.catalog.changed_from(&before.catalog);
-        if changed.tools || told.contains(&Kind::Tool) {
-            self.announce(Kind::Tool);
-        }
-        if changed.prompts || told.contains(&Kind::Prompt) {
-            self.announce(Kind::Prompt);
-        }
-        if changed.resources || told.contains(&Kind::Resource) {
-            self.announce(Kind::Resource);
-        }
+        let policy = self.gate.policy();
+        self.tell(Moment { published: &before, policy: &policy }, &published, |kind| changed.has(kind), said);
+    }
+
+    /// Puts other rules in place and tells clients whose lists they change. Calls under way finish under the rules they
+    /// began with.
+    pub fn set_policy(&self, policy: Arc<Policy>) {
+        let _one_at_a_time = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.gate.policy();
+        self.gate.set_policy(policy);
+        let published = self.published.load_full();
+        self.tell(Moment { published: &published, policy: &before }, &published, |_| true, None);
     }
 
     /// Calls `each` for every legacy client that is here and has said who it is.
@@ -75,14 +82,84 @@ impl Gateway {
         }
     }
 
-    fn announce(&self, kind: Kind) {
-        let method = match kind {
-            Kind::Tool => Method::ToolsChanged,
-            Kind::Prompt => Method::PromptsChanged,
-            Kind::Resource | Kind::Template | Kind::Skill => Method::ResourcesChanged,
+    /// Tells each client of those of its lists that are not what they were. `may` says which can have changed at all.
+    fn tell(&self, before: Moment<'_>, now: &Published, may: impl Fn(Kind) -> bool, said: Option<Said<'_>>) {
+        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| may(*kind)).collect();
+        if kinds.is_empty() && said.is_none() {
+            return;
+        }
+        // Many clients see the same.
+        let mut known: HashMap<(VisibilityClass, VisibilityClass), Vec<Kind>> = HashMap::default();
+        let mut changed_for = |principal: &Principal| {
+            let (old, new) = (before.standing(principal), self.gate.standing(principal));
+            let classes = (old.visibility_class(), new.visibility_class());
+            let changed = known.entry(classes).or_insert_with(|| {
+                let (old, new) = ((before.published, &old), (now, &*new));
+                let differ = kinds.iter().copied().filter(|kind| lists::has_changed(old, new, *kind));
+                let said = said.iter().flat_map(|said| said.shown(old, new));
+                announced(differ.chain(said))
+            });
+            changed.clone()
         };
-        let message = notice::write(method.name(), None);
-        self.each_session(|session| session.mailbox.push(message.clone()));
-        self.listeners.for_each(|listener| listener.list_changed(kind));
+        self.each_session(|session| {
+            for kind in changed_for(&session.principal) {
+                session.mailbox.push(notice::write(method(kind).name(), None));
+            }
+        });
+        self.listeners.for_each(|listener| {
+            for kind in changed_for(&listener.principal) {
+                listener.list_changed(kind);
+            }
+        });
+    }
+}
+
+/// Lists that a server said have changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said<'a> {
+    pub server: &'a str,
+    pub kinds: &'a [Kind],
+}
+
+/// What clients saw at one moment, and by which rules.
+#[derive(Clone, Copy)]
+struct Moment<'a> {
+    published: &'a Published,
+    policy: &'a Arc<Policy>,
+}
+
+impl Moment<'_> {
+    fn standing(&self, principal: &Principal) -> Standing {
+        self.policy.standing(Arc::clone(&principal.id), Arc::clone(&principal.groups))
+    }
+}
+
+impl Said<'_> {
+    /// Those of the lists in which a client sees, or saw, anything of the server.
+    fn shown(&self, old: (&Published, &Standing), new: (&Published, &Standing)) -> Vec<Kind> {
+        let shows = |(published, standing): (&Published, &Standing), kind: Kind| {
+            lists::shows(published, standing, kind, self.server)
+        };
+        self.kinds.iter().copied().filter(|kind| shows(old, *kind) || shows(new, *kind)).collect()
+    }
+}
+
+/// One kind for each notification that the kinds ask for.
+fn announced(kinds: impl Iterator<Item = Kind>) -> Vec<Kind> {
+    let mut distinct: Vec<Kind> = Vec::new();
+    for kind in kinds {
+        if !distinct.iter().any(|known| method(*known) == method(kind)) {
+            distinct.push(kind);
+        }
+    }
+    distinct
+}
+
+/// The notification that tells of a changed list.
+fn method(kind: Kind) -> Method {
+    match kind {
+        Kind::Tool => Method::ToolsChanged,
+        Kind::Prompt => Method::PromptsChanged,
+        Kind::Resource | Kind::Template | Kind::Skill => Method::ResourcesChanged,
     }
 }

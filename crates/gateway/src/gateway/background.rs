@@ -11,13 +11,16 @@ use toolgate_protocol::{Code, Era, ErrorReply, Object};
 use crate::catalog::{Kind, Listing};
 use crate::fleet::{Desired, Member, refresh};
 use crate::gateway::Gateway;
+use crate::gateway::announce::Said;
+use crate::recorder::Recorder;
 use crate::relay::notice;
+use crate::session::Session;
 use crate::subscriptions::Watched;
 
 /// How often what nobody waits for any more is cleaned up.
 const SWEEP: Duration = Duration::from_secs(30);
 
-/// How often calls are looked at that wait for an agreement: they hold what others may want.
+/// How often calls are looked at that wait for an agreement, since they hold what others may want; and the ledger.
 const LAPSE: Duration = Duration::from_secs(1);
 
 /// Begins the work that lasts as long as the gateway.
@@ -52,7 +55,10 @@ async fn hear(gateway: Arc<Gateway>, mut news: mpsc::Receiver<News>) {
         tokio::select! {
             () = gateway.stopping.cancelled() => return,
             _ = sweep.tick() => gateway.sweep(),
-            _ = lapse.tick() => gateway.traffic.parked.sweep(),
+            _ = lapse.tick() => {
+                gateway.traffic.parked.sweep();
+                gateway.gate.recorder.iter().for_each(Recorder::look_after);
+            }
             Some(news) = news.recv() => gateway.heard(news),
         }
     }
@@ -81,14 +87,11 @@ impl Gateway {
                     self.subscriptions.changed(&watched, &params);
                 }
             }
-            What::Log(params) => self.log(&params),
-            What::Task(method, params) => {
-                let message = notice::write(method, Some(&params));
-                self.each_session(|session| session.mailbox.push(message.clone()));
-            }
+            What::Log(params) => self.log(&news.server, &params),
+            What::Task(method, params) => self.task_changed(&news.server, method, &params),
             What::ElicitationComplete(params) => {
                 let message = notice::write("notifications/elicitation/complete", Some(&params));
-                self.each_session(|session| session.mailbox.push(message.clone()));
+                self.each_session_of(&news.server, |session| session.mailbox.push(message.clone()));
             }
             What::Ask(question) => {
                 let reply = ErrorReply::new(
@@ -101,13 +104,38 @@ impl Gateway {
         }
     }
 
-    /// A log message that belongs to no call goes to the legacy clients that want its level.
-    fn log(&self, params: &[u8]) {
+    /// Calls `each` for every legacy client for which a server is there.
+    fn each_session_of(&self, server: &str, mut each: impl FnMut(&Arc<Session>)) {
+        let published = self.published();
+        self.each_session(|session| {
+            if published.shows_server(&self.gate.standing(&session.principal), server) {
+                each(session);
+            }
+        });
+    }
+
+    /// News of a task are for the caller whose task it is.
+    fn task_changed(&self, server: &str, method: &str, params: &[u8]) {
+        let task = Object::parse(params).ok().and_then(|params| params.text("taskId").map(String::from));
+        let Some(held) = task.and_then(|task| self.traffic.tasks.find(&task)) else { return };
+        if *held.server != *server {
+            return;
+        }
+        let message = notice::write(method, Some(params));
+        self.each_session(|session| {
+            if session.principal.id == held.caller {
+                session.mailbox.push(message.clone());
+            }
+        });
+    }
+
+    /// A log message that belongs to no call goes to the legacy clients that want its level and know of its server.
+    fn log(&self, server: &str, params: &[u8]) {
         let level = Object::parse(params)
             .ok()
             .and_then(|params| params.text("level").and_then(|level| notice::severity(&level)));
         let message = notice::write("notifications/message", Some(params));
-        self.each_session(|session| {
+        self.each_session_of(server, |session| {
             let chosen = session.caller().log_level.as_deref().and_then(notice::severity);
             if chosen.is_some_and(|chosen| level.is_none_or(|level| level >= chosen)) {
                 session.mailbox.push(message.clone());
@@ -126,7 +154,9 @@ impl Gateway {
             // What is listed is called at the server that listed it.
             self.fleet.take_over(member);
             // Published before anybody is told that the server has settled.
-            self.publish_for(&member.take_told());
+            let kinds = member.take_told();
+            let said = Said { server: member.server.name(), kinds: &kinds };
+            self.publish_for((!kinds.is_empty()).then_some(said));
         }
         self.fleet.settled(member);
     }

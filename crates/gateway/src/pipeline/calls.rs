@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
 use toolgate_client::{Call, Server};
 use toolgate_governance::Narrowing;
 use toolgate_ledger::Status;
@@ -10,7 +11,7 @@ use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
 
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Ended;
-use crate::enforce::{self, refuse};
+use crate::enforce::{self, denial, refuse};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, has_member, kept, stand_in};
@@ -27,6 +28,7 @@ pub async fn begin(
     client: &Client,
     narrowing: Option<&Narrowing>,
     message: &Message,
+    headers: Option<&HeaderMap>,
 ) -> Result<Outcome, ErrorReply> {
     let asked = asked(message)?;
     // Before anything depends on what is there.
@@ -45,22 +47,25 @@ pub async fn begin(
         Err(_) if !gateway.fleet.members().is_empty() => {
             gateway.fleet.settle(gateway.settings.start_patience).await;
             published = gateway.published();
-            router::resolve(&published, message)?
+            router::resolve(&published, message)
         }
-        routed => routed?,
+        routed => routed,
     };
+    let routed = routed.map_err(|reply| denial::unrouted(&gateway.gate, client, message, reply))?;
     let rewritten;
-    let (message, routed) = match stand_in::prepare(gateway, client, narrowing, &published, message, &routed)?
+    let (message, routed) = match stand_in::prepare(gateway, client, narrowing, &published, message, &routed)
     {
-        Some(prepared) => {
+        Ok(Some(prepared)) => {
             rewritten = prepared.message;
             (&rewritten, prepared.routed)
         }
-        None => (message, routed),
+        Ok(None) => (message, routed),
+        Err(stopped) => return Stop::from(stopped).outcome(message, client),
     };
     let tool = message.field_text(Field::Name).and_then(|name| published.tool(&name));
     let check = tool.and_then(|tool| tool.check.as_ref());
-    let relayed = relay(gateway, client, message, narrowing, Going { asked, underway, routed, check });
+    let relayed =
+        relay(gateway, client, message, narrowing, Going { asked, underway, routed, check, headers });
     if let Err(Stop::Hidden(_)) = relayed {
         // As long as something missing would have been waited for.
         gateway.fleet.settle(gateway.settings.start_patience).await;
@@ -68,20 +73,33 @@ pub async fn begin(
     relayed.or_else(|stop| stop.outcome(message, client))
 }
 
-/// Sends a request about a task to the server that has it.
+/// Sends a request about a task to the server that has it, if the task is the client's own.
 pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> Result<Outcome, ErrorReply> {
     let asked = asked(message)?;
     let unknown = || ErrorReply::new(Code::InvalidParams, "there is no such task");
     let published = gateway.published();
-    let owner = message.field_text(Field::TaskId).and_then(|task| gateway.traffic.tasks.owner(&task));
-    let member = match owner {
-        Some(server) => published.member(&server).cloned(),
-        None => only_with_tasks(&published.members),
+    let standing = gateway.gate.standing(client.principal());
+    let member = match message.field_text(Field::TaskId) {
+        Some(task) => {
+            let held = gateway.traffic.tasks.of_caller(&task, &client.principal().id).ok_or_else(unknown)?;
+            // A tool that is hidden by now takes its tasks along.
+            if !enforce::is_visible(&gateway.gate, client.principal(), None, &held.tool) {
+                return Err(unknown());
+            }
+            let member = published.member(&held.server).cloned();
+            (member, Some(held.tool))
+        }
+        None if asked.method == Method::TasksList => {
+            let shown = |member: &&Arc<Member>| published.shows_server(&standing, member.server.name());
+            (only_with_tasks(published.members.iter().filter(shown)), None)
+        }
+        None => (None, None),
     };
-    let member = member.ok_or_else(unknown)?;
+    let (Some(member), tool) = member else { return Err(unknown()) };
     let underway = underway(gateway, client, &asked)?;
-    let routed = Routed { member, target: None, skill: None, native: None, parameters: Vec::new() };
-    relay(gateway, client, message, None, Going { asked, underway, routed, check: None })
+    let target = tool.filter(|_| asked.method == Method::TasksResult);
+    let routed = Routed { member, target, skill: None, native: None, parameters: Vec::new() };
+    relay(gateway, client, message, None, Going { asked, underway, routed, check: None, headers: None })
         .or_else(|stop| stop.outcome(message, client))
 }
 
@@ -91,6 +109,8 @@ struct Going<'a> {
     underway: Option<Underway>,
     routed: Routed,
     check: Option<&'a ToolCheck>,
+    /// The head of the HTTP request that it came by.
+    headers: Option<&'a HeaderMap>,
 }
 
 /// Why a request does not reach its server.
@@ -99,6 +119,12 @@ enum Stop {
     Hidden(ErrorReply),
     /// It was refused, or cannot be sent.
     Refused(refuse::Stopped),
+}
+
+impl From<refuse::Stopped> for Stop {
+    fn from(stopped: refuse::Stopped) -> Stop {
+        if stopped.hidden { Stop::Hidden(stopped.reply) } else { Stop::Refused(stopped) }
+    }
 }
 
 impl Stop {
@@ -117,24 +143,31 @@ fn relay(
     narrowing: Option<&Narrowing>,
     going: Going<'_>,
 ) -> Result<Outcome, Stop> {
-    let Going { asked, underway, routed, check } = going;
+    let Going { asked, underway, routed, check, headers } = going;
     let Routed { member, target, skill, native, parameters } = routed;
     if let Some(skill) = &skill
         && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
     {
-        return Err(Stop::Hidden(refuse::unknown(skill.kind, &skill.exposed)));
+        return Err(match &target {
+            Some(file) if denial::recorded(message.method()).is_some() => {
+                denial::hidden_with(&gateway.gate, client, narrowing, skill, file, message).into()
+            }
+            _ => Stop::Hidden(refuse::unknown(skill.kind, &skill.exposed)),
+        });
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
     let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
     let mut cleared = match (asked.method, &target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);
-            let admitted = enforce::request(&gateway.gate, client, narrowing, target, check, call);
-            let (admitted, closing) = admitted.map_err(|stopped| match stopped.hidden {
-                true => Stop::Hidden(stopped.reply),
-                false => Stop::Refused(stopped),
-            })?;
+            let admitted = enforce::request(&gateway.gate, client, narrowing, target, check, headers, call);
+            let (admitted, closing) = admitted?;
             Cleared::Governed(admitted, closing)
+        }
+        // The call has paid; what came of it is on record all the same.
+        (Method::TasksResult, Some(tool)) => {
+            let closing = enforce::task_result(&gateway.gate, client, tool, message)?;
+            Cleared::Recorded(call, closing)
         }
         // Completions are of use only for what can be seen.
         (_, Some(target)) if !enforce::is_visible(&gateway.gate, client.principal(), narrowing, target) => {
@@ -150,6 +183,7 @@ fn relay(
     let keeping = target.filter(|_| member.desired.keeps_long_output && asked.method == Method::ToolsCall);
     let way = Way {
         server,
+        caller: client.principal().number,
         traffic: Arc::clone(&gateway.traffic),
         max_output_bytes: member.desired.max_output_bytes,
         keeping: keeping.map(|tool| keep(gateway, client, tool)),
@@ -187,7 +221,9 @@ fn server(
 
 /// A request that was permitted and cannot be sent, on record as one that failed.
 fn unsent(cleared: &mut Cleared, reply: ErrorReply, era: Era) -> refuse::Stopped {
-    let Cleared::Governed(_, closing) = cleared else { return reply.into() };
+    let (Cleared::Governed(_, closing) | Cleared::Recorded(_, closing)) = cleared else {
+        return reply.into();
+    };
     let body = reply.object(era);
     let code = Some(reply.code.number(era));
     match closing.close(Ended { status: Status::Error, error_code: code, body: Some(body.as_bytes()) }) {
@@ -219,8 +255,8 @@ fn is_legacy(member: &Member) -> bool {
 }
 
 /// The server that can have tasks, where there is just one.
-fn only_with_tasks(members: &[Arc<Member>]) -> Option<Arc<Member>> {
-    let mut able = members.iter().filter(|member| {
+fn only_with_tasks<'a>(members: impl Iterator<Item = &'a Arc<Member>>) -> Option<Arc<Member>> {
+    let mut able = members.filter(|member| {
         let listing = member.listing.load();
         let greeting = listing.as_ref().and_then(|listing| listing.greeting());
         greeting.is_some_and(|greeting| {

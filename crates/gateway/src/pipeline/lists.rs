@@ -6,7 +6,7 @@ use toolgate_governance::{ApprovalShown, Narrowing, Standing, Subject};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method};
 
-use crate::catalog::{InvalidCursor, Item, Kind, Lens, Page};
+use crate::catalog::{InvalidCursor, Item, Kind, Lens, Page, View};
 use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, kept};
 use crate::published::Published;
@@ -55,22 +55,47 @@ fn cut(
     kind: Kind,
     cursor: Option<&str>,
 ) -> Result<Page, InvalidCursor> {
-    let visible = |kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), narrowing);
-    let decorate = |item: &Item| terms(standing, item);
-    let lens = Lens {
-        visible: &visible,
-        decorate: &decorate,
-        for_everyone: false,
-        server_info: None,
-        own_template: published.keeps_results.then_some((results::TEMPLATE, kept::TEMPLATE)),
-    };
     match narrowing {
-        None => published.view(standing.visibility_class(), &lens).page(kind, cursor),
-        Some(_) => published.catalog.page(kind, cursor, &lens),
+        None => view(published, standing).page(kind, cursor),
+        Some(_) => {
+            through_lens(published, standing, narrowing, |lens| published.catalog.page(kind, cursor, lens))
+        }
     }
 }
 
-fn subject(kind: Kind, item: &Item) -> Subject<'_> {
+/// The lists of a caller, which are prepared once for all who see the same.
+fn view(published: &Published, standing: &Standing) -> Arc<View> {
+    through_lens(published, standing, None, |lens| published.view(standing.visibility_class(), lens))
+}
+
+fn through_lens<T>(
+    published: &Published,
+    standing: &Standing,
+    narrowing: Option<&Narrowing>,
+    look: impl FnOnce(&Lens<'_>) -> T,
+) -> T {
+    look(&Lens {
+        visible: &|kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), narrowing),
+        decorate: &|item: &Item| terms(standing, item),
+        for_everyone: false,
+        server_info: None,
+        own_template: published.keeps_results.then_some((results::TEMPLATE, kept::TEMPLATE)),
+    })
+}
+
+/// Whether a list of a caller was another one under an earlier catalogue or earlier rules.
+pub fn has_changed(before: (&Published, &Standing), now: (&Published, &Standing), kind: Kind) -> bool {
+    !view(before.0, before.1).is_same(&view(now.0, now.1), kind)
+}
+
+/// Whether a caller sees anything of a kind that a server has.
+pub fn shows(published: &Published, standing: &Standing, kind: Kind, server: &str) -> bool {
+    let of_server = published.catalog.items(kind).iter().filter(|item| **item.server_name() == *server);
+    of_server.into_iter().any(|item| standing.is_visible(&subject(kind, item), None))
+}
+
+/// An item of the catalogue as policy names it.
+pub fn subject(kind: Kind, item: &Item) -> Subject<'_> {
     let kind = match kind {
         Kind::Tool => toolgate_governance::Kind::Tool,
         Kind::Prompt => toolgate_governance::Kind::Prompt,

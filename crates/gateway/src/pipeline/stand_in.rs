@@ -7,16 +7,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use jiff::Timestamp;
-use toolgate_governance::{Narrowing, Subject, Verdict};
+use toolgate_governance::{ArgumentProblem, Narrowing, Subject};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Splice, object, text};
 
 use crate::catalog::{Item, Kind};
-use crate::enforce::refuse;
+use crate::enforce::denial;
+use crate::enforce::refuse::{self, Stopped};
 use crate::gateway::Gateway;
 use crate::published::Published;
-use crate::router::{self, Routed};
+use crate::router::{self, Routed, Target};
 use crate::session::Client;
 
 /// In the `_meta` of a tool: the argument that names the resource it reads.
@@ -40,7 +40,7 @@ pub(super) fn prepare(
     published: &Published,
     message: &Message,
     routed: &Routed,
-) -> Result<Option<Prepared>, ErrorReply> {
+) -> Result<Option<Prepared>, Stopped> {
     if !routed.member.is_in_process() {
         return Ok(None);
     }
@@ -70,28 +70,23 @@ fn reading(
     message: &Message,
     tool: &Item,
     argument: &str,
-) -> Result<Prepared, ErrorReply> {
+) -> Result<Prepared, Stopped> {
+    let gate = &gateway.gate;
+    let called = router::resolve(published, message)?;
+    let target = Target::of(tool, toolgate_governance::Kind::Tool, None);
+    let target = called.target.clone().unwrap_or_else(|| Arc::new(target));
+    denial::permission(gate, client, narrowing, &target, message)?;
     let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
-    let subject = Subject::tool(tool.server_name(), tool.native()).exposed_as(tool.exposed());
-    let standing = gateway.gate.standing(client.principal());
-    let decision = standing.decide_use(&subject, narrowing, Some(arguments), Timestamp::now());
-    match decision.verdict {
-        Verdict::Allowed => {}
-        Verdict::Hidden => return Err(refuse::unknown(toolgate_governance::Kind::Tool, tool.exposed())),
-        Verdict::Refused => {
-            return Err(ErrorReply::new(Code::Denied, format!("Denied: {}", decision.words)));
-        }
-    }
     let uri = Object::parse(arguments).ok().and_then(|arguments| arguments.text(argument).map(String::from));
     let uri = uri.ok_or_else(|| {
-        let what = format!("Invalid arguments for tool {}: '{argument}' must be a string", tool.exposed());
-        ErrorReply::new(Code::InvalidParams, what)
+        let problem = ArgumentProblem::said(format!("/{argument}"), "it must be a string".to_owned());
+        denial::deny(gate, client, &target, message, &problem.into())
     })?;
-    let called = router::resolve(published, message)?;
-    let resource = router::resource(published, None, &uri)?;
+    let unknown = |reply| denial::unrouted(gate, client, message, reply);
+    let resource = router::resource(published, None, &uri).map_err(unknown)?;
     // What another server has is not this tool's to read.
     if !Arc::ptr_eq(&resource.member, &called.member) {
-        return Err(refuse::unknown(toolgate_governance::Kind::Resource, &uri));
+        return Err(unknown(refuse::unknown(toolgate_governance::Kind::Resource, &uri)).into());
     }
     let routed = Routed { target: resource.target, skill: resource.skill, ..called };
     Ok(Prepared { message: message.clone(), routed })
@@ -104,7 +99,7 @@ fn without_hidden(
     narrowing: Option<&Narrowing>,
     published: &Published,
     message: &Message,
-) -> Result<Option<Prepared>, ErrorReply> {
+) -> Result<Option<Prepared>, Stopped> {
     let routed = router::resolve(published, message)?;
     let standing = gateway.gate.standing(client.principal());
     let own = published.catalog.items(Kind::Resource).iter();
@@ -114,7 +109,7 @@ fn without_hidden(
     let hidden: Vec<String> = own.filter(is_hidden).map(|item| text::quote(item.native())).collect();
     let meta = message.place(Field::Meta);
     if meta.is_some_and(|meta| object::value_of(meta.of(message.bytes()), HIDDEN).is_some()) {
-        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{HIDDEN}'")));
+        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{HIDDEN}'")).into());
     }
     if hidden.is_empty() {
         return Ok(None);

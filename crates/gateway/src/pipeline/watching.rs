@@ -39,7 +39,7 @@ pub async fn listen(
         Err(_) => false,
     });
     let id = message.id().map(Bytes::copy_from_slice).unwrap_or_default();
-    let listener = Arc::new(Listener::open(id, filter));
+    let listener = Arc::new(Listener::open(id, filter, Arc::clone(client.principal())));
     gateway.listeners.add(&listener)?;
     for (one, exposed) in watched {
         begin(gateway, client, one, exposed, Subscriber::Modern(Arc::downgrade(&listener)))?;

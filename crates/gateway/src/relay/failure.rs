@@ -46,6 +46,18 @@ pub fn too_many_rounds(rounds: u32) -> ErrorReply {
     ErrorReply::new(Code::ExecutionError, format!("the server asked for input more than {rounds} times"))
 }
 
+/// A resource is longer than what is passed on.
+pub fn overlong(limit: usize) -> ErrorReply {
+    let what = format!("the resource is longer than the {limit} bytes that are passed on; read a part of it");
+    ErrorReply::new(Code::ExecutionError, what)
+        .with_data(r#"{"details":{"stage":"output"},"retryable":false}"#)
+}
+
+/// A server's list of tasks cannot be read, so nobody can say whose they are.
+pub fn unreadable_tasks() -> ErrorReply {
+    ErrorReply::new(Code::ExecutionError, "the server's list of tasks cannot be read")
+}
+
 /// The request cannot carry the client's answers. Its `params` were checked before, so this is ours to mend.
 pub fn unrepeatable() -> ErrorReply {
     ErrorReply::new(Code::InternalError, "the request could not be repeated with the client's answers")

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Kind, Message, error};
+use toolgate_protocol::{Kind, Message, error, object};
 
 use crate::results::{Kept, Results, Whole};
 use crate::router::Target;
@@ -34,6 +34,12 @@ pub struct Keeping {
 pub fn is_overlong(message: &Message, limit: usize) -> bool {
     let size = message.body().map_or(0, <[u8]>::len);
     size > limit && message.kind() == Kind::Result && message.field(Field::Content).is_some()
+}
+
+/// Whether a resource is longer than `limit`. It is refused, not cut: a document without its end is another document.
+pub fn is_overlong_resource(message: &Message, limit: usize) -> bool {
+    let Some(body) = message.body().filter(|body| body.len() > limit) else { return false };
+    message.kind() == Kind::Result && object::value_of(body, "contents").is_some()
 }
 
 /// The result cut down to about `limit` bytes, saying so. One that cannot be read stays as it is.

@@ -58,6 +58,8 @@ pub struct Last {
 pub enum Cleared {
     /// What policy governs: it passed the gate, or waits for somebody to agree.
     Governed(Admitted<Call>, Closing),
+    /// What passed the gate with an earlier call and is only written down.
+    Recorded(Call, Closing),
     /// What no policy governs: completions of what can be seen, requests about tasks.
     Free(Call),
 }
@@ -66,6 +68,8 @@ pub enum Cleared {
 #[derive(Clone, Debug)]
 pub struct Way {
     pub server: Server,
+    /// The number of the caller, who waits in a line of its own.
+    pub caller: u64,
     pub traffic: Arc<Traffic>,
     /// The longest result that is passed on.
     pub max_output_bytes: Option<usize>,
@@ -162,7 +166,7 @@ impl Passage {
         let way = Arc::new(way);
         let (mut question, mut decide_by) = (None, None);
         let message = match &cleared {
-            Cleared::Free(call) => call.message.clone(),
+            Cleared::Free(call) | Cleared::Recorded(call, _) => call.message.clone(),
             Cleared::Governed(Admitted::Permitted(permitted), _) => permitted.call().message.clone(),
             Cleared::Governed(Admitted::Waiting(waiting), _) => waiting.call().message.clone(),
         };
@@ -170,6 +174,10 @@ impl Passage {
             Cleared::Free(call) => {
                 let call = Arc::new(call);
                 (Stage::calling(&way, &call, &outbox), Some(call), None)
+            }
+            Cleared::Recorded(call, closing) => {
+                let call = Arc::new(call);
+                (Stage::calling(&way, &call, &outbox), Some(call), Some(closing))
             }
             Cleared::Governed(Admitted::Permitted(permitted), mut closing) => {
                 let (call, terms) = permitted.into_parts();
@@ -241,7 +249,7 @@ impl Stage {
     fn calling(way: &Arc<Way>, call: &Arc<Call>, outbox: &Arc<Outbox>) -> Stage {
         let (way, call, outbox) = (Arc::clone(way), Arc::clone(call), Arc::clone(outbox));
         Stage::Calling(Box::pin(async move {
-            let _place = way.traffic.capacity.place().await.map_err(NoAnswer::Full)?;
+            let _place = way.traffic.capacity.place(way.caller).await.map_err(NoAnswer::Full)?;
             way.server.call(call, &outbox).await.map_err(NoAnswer::Call)
         }))
     }

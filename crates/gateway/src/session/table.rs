@@ -51,9 +51,7 @@ impl Sessions {
     pub fn find(&self, id: &str, principal: &Arc<Principal>, seal: &Seal) -> Option<Arc<Session>> {
         let mut shard = self.shard(id);
         if let Some(session) = shard.alive.get(id) {
-            // A caller that has other groups now must not go on with the rights of those it had.
-            let same = session.principal.id == principal.id && session.principal.groups == principal.groups;
-            return same.then(|| Arc::clone(session));
+            return session.principal.is_same_as(principal).then(|| Arc::clone(session));
         }
         let session = sealed::open(seal, id, principal)?;
         if shard.ended.contains(&session.key) {

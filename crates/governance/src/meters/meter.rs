@@ -134,6 +134,27 @@ impl Counts {
         }
     }
 
+    /// At least as much is used as in others. Where their windows are different ones, because the quota has another time
+    /// zone now, theirs count.
+    pub(crate) fn at_least(&mut self, others: &Counts) {
+        let spent = others.month.count.spent;
+        if self.month.span == others.month.span {
+            self.month.count.spent = self.month.count.spent.max(spent);
+        } else {
+            let count = Money { spent, reserved: Micros::ZERO };
+            self.month = Windowed { span: others.month.span, count };
+        }
+        let pairs = [
+            (&mut self.day, &others.day),
+            (&mut self.minute_of_calls, &others.minute_of_calls),
+            (&mut self.minute_of_reads, &others.minute_of_reads),
+        ];
+        for (own, other) in pairs {
+            let count = if own.span == other.span { own.count.max(other.count) } else { other.count };
+            *own = Windowed { span: other.span, count };
+        }
+    }
+
     /// How much of a limit is used.
     pub(crate) fn used(&self, measure: Measure) -> u64 {
         match measure {

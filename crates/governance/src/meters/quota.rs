@@ -1,5 +1,6 @@
 //! A compiled quota: its limits, its calendar, and who shares its counters.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -25,6 +26,8 @@ pub(crate) enum QuotaError {
 pub(crate) struct CompiledQuota {
     pub(crate) id: Arc<str>,
     counters: Arc<str>,
+    /// Tells apart whom and what it counts, and in which windows.
+    coverage: u64,
     per: Per,
     pub(crate) budget_per_month: Option<Micros>,
     pub(crate) max_per_call: Option<Micros>,
@@ -68,6 +71,7 @@ impl CompiledQuota {
         Ok(CompiledQuota {
             id,
             counters,
+            coverage: coverage_of(quota),
             per: quota.per,
             budget_per_month: quota.budget_per_month,
             max_per_call: quota.max_per_call,
@@ -77,6 +81,19 @@ impl CompiledQuota {
             concurrency: quota.concurrency,
             calendar: Calendar::new(zone),
         })
+    }
+
+    /// The name of its counters.
+    pub(crate) fn counters(&self) -> &Arc<str> {
+        &self.counters
+    }
+
+    /// Whether what another quota counted is all that this one would have counted.
+    pub(crate) fn goes_on_from(&self, before: &CompiledQuota) -> bool {
+        let counted = |measure| before.limits().any(|(known, _)| known == measure);
+        self.counters == before.counters
+            && self.coverage == before.coverage
+            && self.limits().all(|(measure, _)| !measure.is_windowed() || counted(measure))
     }
 
     /// The counters that a call of this caller moves.
@@ -121,4 +138,17 @@ impl CompiledQuota {
         .into_iter()
         .filter_map(|(measure, limit)| Some((measure, limit?)))
     }
+}
+
+impl MeterKey {
+    /// The name of the counters of its quota.
+    pub(crate) fn counters(&self) -> &Arc<str> {
+        &self.counters
+    }
+}
+
+fn coverage_of(quota: &Quota) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{:?} {:?} {:?} {:?}", quota.who, quota.what, quota.per, quota.time_zone).hash(&mut hasher);
+    hasher.finish()
 }

@@ -93,13 +93,25 @@ fn callers_without_credentials_are_known_by_name_or_address_where_allowed() {
 }
 
 #[test]
-fn a_claimed_name_brings_no_groups() {
-    let known = BTreeMap::from([("boss".to_owned(), vec!["admins".to_owned()])]);
-    let settings =
-        Settings { known, anonymous: Anonymous::Allow, trust_client_id_header: true, ..Settings::default() };
-    let authenticator = Authenticator::new(settings, Keys::default());
-    let presented = Presented { client_id: Some(b"boss"), ..from("127.0.0.1") };
-    assert!(authenticator.authenticate(&presented, NOW).unwrap().groups.is_empty());
+fn nobody_can_claim_a_name_that_somebody_proves() {
+    let issuers = || vec![IssuerSettings::new("https://issuer.example", "x")];
+    for (issuers, claimed, expected) in [
+        (Vec::new(), "desk", Some("desk")),
+        (issuers(), "desk", Some("claimed:desk")),
+        (Vec::new(), "boss", None),
+        (issuers(), "boss", None),
+        (Vec::new(), "192.0.2.7", None),
+        (Vec::new(), "::1", None),
+    ] {
+        let known = BTreeMap::from([("boss".to_owned(), vec!["admins".to_owned()])]);
+        let (anonymous, trust_client_id_header) = (Anonymous::Allow, true);
+        let settings = Settings { known, anonymous, trust_client_id_header, issuers };
+        let authenticator = Authenticator::new(settings, Keys::default());
+        let presented = Presented { client_id: Some(claimed.as_bytes()), ..from("127.0.0.1") };
+        let caller = authenticator.authenticate(&presented, NOW).ok();
+        assert_eq!(caller.as_ref().map(|caller| &*caller.id), expected, "{claimed}");
+        assert!(caller.is_none_or(|caller| caller.groups.is_empty()));
+    }
 }
 
 #[test]

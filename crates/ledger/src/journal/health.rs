@@ -17,8 +17,12 @@ pub struct Health {
     pub failed: u64,
     /// Bytes written to the journal since the ledger was opened.
     pub bytes_written: u64,
+    /// Whether the disk confirmed what was written when it was last asked to.
+    pub confirmed: bool,
     /// Writes that the disk did not confirm when asked to.
     pub sync_failures: u64,
+    /// Whether the index could be filled when that was last tried.
+    pub indexed: bool,
     /// Records copied into the index since the ledger was opened.
     pub shipped: u64,
     /// The last thing that went wrong, even if all is well again.
@@ -43,7 +47,9 @@ pub struct HealthLog {
     appended: AtomicU64,
     failed: AtomicU64,
     bytes_written: AtomicU64,
+    confirmed: AtomicBool,
     sync_failures: AtomicU64,
+    indexed: AtomicBool,
     shipped: AtomicU64,
     last_error: Mutex<Option<Failure>>,
     findings: Vec<String>,
@@ -56,7 +62,9 @@ impl HealthLog {
             appended: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
+            confirmed: AtomicBool::new(true),
             sync_failures: AtomicU64::new(0),
+            indexed: AtomicBool::new(true),
             shipped: AtomicU64::new(0),
             last_error: Mutex::new(None),
             findings,
@@ -76,8 +84,27 @@ impl HealthLog {
     }
 
     pub(crate) fn note_sync_failure(&self, message: &str) {
+        self.confirmed.store(false, Ordering::Relaxed);
         self.sync_failures.fetch_add(1, Ordering::Relaxed);
         self.note_error(message);
+    }
+
+    pub(crate) fn note_synced(&self) {
+        self.confirmed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the disk confirmed what was written when it was last asked to.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_index_failure(&self, message: &str) {
+        self.indexed.store(false, Ordering::Relaxed);
+        self.note_error(message);
+    }
+
+    pub(crate) fn note_indexed(&self) {
+        self.indexed.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn note_shipped(&self, records: u64) {
@@ -96,7 +123,9 @@ impl HealthLog {
             appended: self.appended.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
+            confirmed: self.is_confirmed(),
             sync_failures: self.sync_failures.load(Ordering::Relaxed),
+            indexed: self.indexed.load(Ordering::Relaxed),
             shipped: self.shipped.load(Ordering::Relaxed),
             last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             findings: self.findings.clone(),

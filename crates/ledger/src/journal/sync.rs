@@ -12,6 +12,9 @@ use super::Position;
 use super::health::HealthLog;
 use super::writer::Writer;
 
+/// How long a disk that did not confirm is left alone.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
 /// Files written to since they were last confirmed.
 #[derive(Debug, Default)]
 pub(crate) struct Unsynced {
@@ -53,7 +56,9 @@ impl Syncer {
         let run = move || {
             let mut stopping = false;
             while !stopping {
-                stopping = stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout);
+                // Each failure begins a segment, so a disk that fails is asked less often.
+                let pause = if health.is_confirmed() { interval } else { interval.max(AFTER_FAILURE) };
+                stopping = stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout);
                 if !sync_once(&writer, &health) {
                     return;
                 }
@@ -77,11 +82,9 @@ impl Drop for Syncer {
 /// Says whether the writer still exists.
 fn sync_once(writer: &Weak<Writer>, health: &HealthLog) -> bool {
     let Some(writer) = writer.upgrade() else { return false };
-    if let Err(error) = writer.sync() {
-        health.note_sync_failure(&format!(
-            "the disk did not confirm the journal of {}: {error}",
-            writer.replica()
-        ));
+    match writer.sync() {
+        Ok(()) => health.note_synced(),
+        Err(error) => health.note_sync_failure(&error.to_string()),
     }
     true
 }

@@ -38,9 +38,11 @@ pub(super) struct Tail {
     number: u64,
     /// The end of the last acknowledged frame.
     length: u64,
+    /// Where the first frame of a segment that was begun here is.
+    begins_at: u64,
     /// Whether part of a failed write may lie behind `length`.
     has_remains: bool,
-    unsynced: Unsynced,
+    pub(super) unsynced: Unsynced,
     has_unsynced_frames: bool,
     /// How far the disk has confirmed the journal.
     synced: Position,
@@ -79,6 +81,7 @@ impl Tail {
             path,
             number,
             length,
+            begins_at: 0,
             has_remains: false,
             unsynced: Unsynced::default(),
             has_unsynced_frames: false,
@@ -146,14 +149,16 @@ impl Tail {
         Some(taken)
     }
 
-    /// Takes back what the disk did not confirm, to be tried again.
-    pub(super) fn put_back(&mut self, unsynced: Unsynced) {
-        let newer = std::mem::replace(&mut self.unsynced, unsynced);
-        self.unsynced.files.extend(newer.files);
-        self.unsynced.files.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        self.unsynced.files.pop_if(|last| Arc::ptr_eq(last, &self.file));
-        self.unsynced.folder = self.unsynced.folder.take().or(newer.folder);
+    /// Leaves behind what the disk did not confirm and goes on in a new segment. Where none can be begun, the next
+    /// confirmation is asked for again.
+    pub(super) fn leave_suspect(&mut self, mut suspect: Unsynced) -> io::Result<()> {
         self.has_unsynced_frames = true;
+        self.unsynced.folder = self.unsynced.folder.take().or(suspect.folder.take());
+        if self.length > self.begins_at && suspect.files.iter().any(|file| Arc::ptr_eq(file, &self.file)) {
+            self.rotate()?;
+        }
+        self.unsynced.files.retain(|file| !suspect.files.iter().any(|known| Arc::ptr_eq(known, file)));
+        Ok(())
     }
 
     fn sync_all_segments(&mut self) -> io::Result<()> {
@@ -180,6 +185,7 @@ impl Tail {
         self.number = self.next_segment;
         self.next_segment += 1;
         self.length = length;
+        self.begins_at = length;
         self.chain = chain;
         Ok(())
     }

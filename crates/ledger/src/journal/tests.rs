@@ -325,3 +325,25 @@ fn missing_and_exchanged_segments_are_found() {
     fs::remove_file(&paths[0]).unwrap();
     assert_eq!(kind(&place), None);
 }
+
+#[test]
+fn what_the_disk_did_not_confirm_is_not_trusted_again() {
+    let place = Place::new();
+    let (writer, _) = place.open(ONE_SEGMENT);
+    for caller in ["a", "b", "c"] {
+        writer.append(&record(caller)).unwrap();
+    }
+    let suspect = place.last_segment();
+    // No disk is behind it, so it cannot be confirmed.
+    let stubborn = Arc::new(fs::File::open("/dev/null").unwrap());
+    writer.lock_tail().unsynced.files.push(stubborn);
+    let error = writer.sync().unwrap_err().to_string();
+    assert!(error.contains(suspect.to_str().unwrap()) && error.contains("a new segment is begun"), "{error}");
+    writer.sync().unwrap();
+    writer.append(&record("d")).unwrap();
+    drop(writer);
+    assert_ne!(place.last_segment(), suspect);
+    assert_eq!(place.callers(), numbered(&["a", "b", "c", "d"]));
+    let verification = verify_folder(&place.folder()).unwrap();
+    assert_eq!((verification.records, verification.damage), (4, None), "the chain goes on over both");
+}

@@ -175,6 +175,9 @@ impl Writer {
     }
 
     /// Asks the disk to confirm all that is written. Appending goes on meanwhile.
+    ///
+    /// A disk that has refused once is not asked for the same again: the operating system may have given the pages up, and
+    /// would say yes. What is in the segment stays, its end may be lost in a power cut, and a new segment is begun.
     pub fn sync(&self) -> io::Result<()> {
         // One at a time, so that who finds nothing to do knows that it is done.
         let _turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -182,10 +185,25 @@ impl Writer {
         let synced = unsynced.sync();
         let mut tail = self.lock_tail();
         match synced {
-            Ok(()) => tail.note_synced(unsynced.end),
-            Err(_) => tail.put_back(unsynced),
+            Ok(()) => {
+                tail.note_synced(unsynced.end);
+                Ok(())
+            }
+            Err(error) => {
+                let suspect = tail.path().display().to_string();
+                let begun = match tail.leave_suspect(unsynced) {
+                    Ok(()) => "a new segment is begun".to_owned(),
+                    Err(error) => format!("no new segment can be begun: {error}"),
+                };
+                Err(io::Error::new(
+                    error.kind(),
+                    format!(
+                        "the disk did not confirm {suspect}: {error}; a power cut may take its end; {begun}; look after \
+                         the disk and run `toolgate ledger verify`"
+                    ),
+                ))
+            }
         }
-        synced
     }
 
     /// Writes all that is queued. The caller holds the tail, so the queue's batch is the caller's own.
@@ -235,7 +253,7 @@ impl Writer {
         Ok((first, bytes as u64))
     }
 
-    fn lock_tail(&self) -> MutexGuard<'_, Tail> {
+    pub(super) fn lock_tail(&self) -> MutexGuard<'_, Tail> {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

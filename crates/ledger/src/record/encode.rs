@@ -3,7 +3,13 @@
 //! Small calls dominate, so small numbers take one byte and a native name that ends the exposed one (`echo` in
 //! `server__echo`) is only a length.
 
+use std::borrow::Cow;
+
 use super::{BodyRef, Digest, ENCODING_VERSION, RecordRef};
+
+/// Names are written up to this many bytes, with a mark where they were cut. They come from outside.
+const LONGEST_NAME: usize = 8 << 10;
+const CUT: &str = "…";
 
 /// Marks in the flags byte which optional parts follow.
 pub(super) mod flag {
@@ -18,7 +24,8 @@ pub(super) mod flag {
 impl RecordRef<'_> {
     /// Appends the encoded record to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let native_ends_exposed = self.exposed.ends_with(self.native);
+        let (exposed, native) = (short(self.exposed), short(self.native));
+        let native_ends_exposed = exposed.ends_with(&*native);
         let mut flags = 0;
         for (set, bit) in [
             (self.arguments.is_some(), flag::ARGUMENTS),
@@ -36,17 +43,17 @@ impl RecordRef<'_> {
         for number in [self.duration_us, self.price_reserved, self.price_settled, self.policy_revision] {
             put_number(out, number);
         }
-        put_bytes(out, self.caller.as_bytes());
+        put_bytes(out, short(self.caller).as_bytes());
         put_number(out, self.groups.len() as u64);
         for group in self.groups {
             put_bytes(out, group.as_bytes());
         }
         put_bytes(out, self.server.as_bytes());
-        put_bytes(out, self.exposed.as_bytes());
+        put_bytes(out, exposed.as_bytes());
         if native_ends_exposed {
-            put_number(out, self.native.len() as u64);
+            put_number(out, native.len() as u64);
         } else {
-            put_bytes(out, self.native.as_bytes());
+            put_bytes(out, native.as_bytes());
         }
         if let Some(code) = self.error_code {
             out.extend(code.to_le_bytes());
@@ -58,6 +65,14 @@ impl RecordRef<'_> {
             put_body(out, &body);
         }
     }
+}
+
+fn short(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST_NAME {
+        return Cow::Borrowed(name);
+    }
+    let end = name.floor_char_boundary(LONGEST_NAME - CUT.len());
+    Cow::Owned(format!("{}{CUT}", name.get(..end).unwrap_or_default()))
 }
 
 fn put_body(out: &mut Vec<u8>, body: &BodyRef<'_>) {

@@ -18,6 +18,8 @@ use crate::journal::walk::{FolderWalk, Place};
 use crate::journal::{Position, ReadError};
 use crate::record::RecordView;
 
+/// The name of all that is not there.
+const UNKNOWN: &str = "(unknown)";
 /// Records per transaction.
 const BATCH_SIZE: usize = 4_096;
 /// Names and series remembered between batches; beyond this they are looked up again.
@@ -28,6 +30,12 @@ const MAXIMUM_REMEMBERED: usize = 100_000;
 pub struct KnownIds {
     names: HashMap<String, i64>,
     series: HashMap<SeriesKey, i64>,
+}
+
+impl KnownIds {
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.series.is_empty()
+    }
 }
 
 /// Caller, server, tool, kind and status.
@@ -55,11 +63,13 @@ pub fn ship_folder(
 ) -> Result<Shipped, StoreError> {
     let mut total = Shipped::default();
     loop {
-        let batch = ship_batch(store, connection, folder, end, calendar, known);
-        if batch.is_err() {
+        let mut batch = ship_batch(store, connection, folder, end, calendar, known);
+        if batch.is_err() && !known.is_empty() {
+            // What was remembered may have been removed by another process.
             *known = KnownIds::default();
+            batch = ship_batch(store, connection, folder, end, calendar, known);
         }
-        let batch = batch?;
+        let batch = batch.inspect_err(|_| *known = KnownIds::default())?;
         total.records += batch.records;
         total.damage.extend(batch.damage);
         if !batch.is_full {
@@ -184,9 +194,14 @@ impl Batch<'_> {
             self.add_sums("month_sum", "month", *series, *month, sums)?;
         }
         for (series, last_us) in &self.last_us {
-            self.transaction
+            let changed = self
+                .transaction
                 .prepare_cached("UPDATE series SET last_us = max(last_us, ?2) WHERE id = ?1")?
                 .execute([series, last_us])?;
+            if changed == 0 {
+                // Another process has removed it; all that is remembered is looked up again.
+                return Err(rusqlite::Error::StatementChangedRows(0));
+            }
         }
         self.transaction
             .prepare_cached("UPDATE replica SET segment = ?2, offset = ?3 WHERE id = ?1")?
@@ -223,13 +238,16 @@ impl Batch<'_> {
     }
 
     fn series_id(&mut self, record: &RecordView<'_>) -> rusqlite::Result<i64> {
-        let caller = self.name_id(record.caller)?;
-        let server = self.name_id(record.server)?;
-        let tool = self.name_id(record.exposed)?;
-        let key = (caller, server, tool, record.kind.code(), record.status.code());
+        let mut key = self.series_key(record)?;
         if let Some(id) = self.known.series.get(&key) {
             return Ok(*id);
         }
+        if !self.has_names(&key)? {
+            // Another process has removed what nobody used any more.
+            self.known.names.clear();
+            key = self.series_key(record)?;
+        }
+        let (caller, server, tool, ..) = key;
         let id = self
             .transaction
             .prepare_cached(
@@ -242,6 +260,20 @@ impl Batch<'_> {
         }
         self.known.series.insert(key, id);
         Ok(id)
+    }
+
+    fn series_key(&mut self, record: &RecordView<'_>) -> rusqlite::Result<SeriesKey> {
+        let caller = self.name_id(record.caller)?;
+        let server = self.name_id(record.server)?;
+        let tool = self.name_id(indexed_name(record))?;
+        Ok((caller, server, tool, record.kind.code(), record.status.code()))
+    }
+
+    fn has_names(&self, (caller, server, tool, ..): &SeriesKey) -> rusqlite::Result<bool> {
+        let sql =
+            "SELECT (SELECT count(*) FROM name WHERE id = ?1) + (SELECT count(*) FROM name WHERE id = ?2)
+                   + (SELECT count(*) FROM name WHERE id = ?3) = 3";
+        self.transaction.prepare_cached(sql)?.query_row([caller, server, tool], |row| row.get(0))
     }
 
     fn name_id(&mut self, text: &str) -> rusqlite::Result<i64> {
@@ -263,6 +295,16 @@ impl Batch<'_> {
         self.known.names.insert(text.to_owned(), id);
         Ok(id)
     }
+}
+
+/// The name under which calls are found and summed. What clients make up, and addresses that are used once, share one:
+/// each would stay a name of its own for years. Records have the names themselves.
+fn indexed_name<'a>(record: &RecordView<'a>) -> &'a str {
+    if record.server.is_empty() {
+        return UNKNOWN;
+    }
+    let is_one_of_many = record.native.ends_with("://") && record.exposed.starts_with(record.native);
+    if is_one_of_many { record.native } else { record.exposed }
 }
 
 /// SQLite has no unsigned numbers; what does not fit is as large as can be.

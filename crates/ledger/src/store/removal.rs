@@ -43,10 +43,38 @@ impl Store {
         remove().map_err(|source| self.pool.error(source))
     }
 
-    /// Removes the sums of all days before `oldest_day` (`yyyymmdd`).
-    pub(crate) fn remove_day_sums(&self, connection: &Connection, oldest_day: i32) -> Result<(), StoreError> {
-        let sql = "DELETE FROM day_sum WHERE day < ?1";
-        connection.execute(sql, [oldest_day]).map_err(|source| self.pool.error(source))?;
-        Ok(())
+    /// Removes the sums of all days before `oldest_day` (`yyyymmdd`) and of all months before `oldest_month` (`yyyymm`).
+    /// Says how many there were.
+    pub(crate) fn remove_sums(
+        &self,
+        connection: &Connection,
+        oldest_day: i32,
+        oldest_month: i32,
+    ) -> Result<usize, StoreError> {
+        let remove = || {
+            let days = connection.execute("DELETE FROM day_sum WHERE day < ?1", [oldest_day])?;
+            let months = connection.execute("DELETE FROM month_sum WHERE month < ?1", [oldest_month])?;
+            Ok(days + months)
+        };
+        remove().map_err(|source| self.pool.error(source))
+    }
+
+    /// Removes series that no call and no sum belongs to any more, and names that nothing has. The last of each stays, so
+    /// that its number is not given out again while somebody remembers it.
+    pub(crate) fn remove_unused_names(&self, connection: &Connection) -> Result<(), StoreError> {
+        let remove = || {
+            let transaction = connection.unchecked_transaction()?;
+            transaction.execute_batch(
+                "DELETE FROM series WHERE id < (SELECT max(id) FROM series)
+                     AND NOT EXISTS (SELECT 1 FROM series_block x WHERE x.series = series.id)
+                     AND NOT EXISTS (SELECT 1 FROM day_sum x WHERE x.series = series.id)
+                     AND NOT EXISTS (SELECT 1 FROM month_sum x WHERE x.series = series.id);
+                 DELETE FROM name WHERE id < (SELECT max(id) FROM name)
+                     AND id NOT IN (SELECT caller FROM series UNION SELECT server FROM series
+                                    UNION SELECT tool FROM series);",
+            )?;
+            transaction.commit()
+        };
+        remove().map_err(|source| self.pool.error(source))
     }
 }

@@ -7,8 +7,9 @@ use super::conversion;
 /// A call's id is its writer's id above these bits and its sequence in them. A block has the id of its first call.
 const SEQUENCE_BITS: u32 = 40;
 
-/// The version of the tables, as `user_version` has it. The first had a row for each call and no number.
-const VERSION: i64 = 2;
+/// The version of the tables, as `user_version` has it. The first had a row for each call and no number, the second no
+/// sums of segments that are gone.
+const VERSION: i64 = 3;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS replica (
@@ -69,6 +70,20 @@ CREATE TABLE IF NOT EXISTS month_sum (
     price_settled INTEGER NOT NULL,
     PRIMARY KEY (series, month)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS carried (
+    replica TEXT NOT NULL,
+    segment INTEGER NOT NULL,
+    time_us INTEGER NOT NULL,
+    caller TEXT NOT NULL,
+    groups TEXT NOT NULL,
+    kind INTEGER NOT NULL,
+    server TEXT NOT NULL,
+    exposed TEXT NOT NULL,
+    native TEXT NOT NULL,
+    uses INTEGER NOT NULL,
+    charged INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS carried_by_segment ON carried (replica, segment);
 ";
 
 /// Makes the tables that are missing, and brings those of an older version up to date.

@@ -123,9 +123,13 @@ struct Work {
 impl Work {
     /// One round. A failure is noted; the next round tries again with a new connection.
     fn run(&mut self) {
-        if let Err(error) = self.ship_and_sweep() {
-            self.health.note_error(&format!("cannot fill the ledger's index, will try again: {error}"));
-            self.connection = None;
+        match self.ship_and_sweep() {
+            Ok(()) => self.health.note_indexed(),
+            Err(error) => {
+                let message = format!("cannot fill the ledger's index, will try again: {error}");
+                self.health.note_index_failure(&message);
+                self.connection = None;
+            }
         }
     }
 
@@ -166,9 +170,11 @@ impl Work {
         Ok(())
     }
 
-    fn prune(&self, folder: &Path) -> Result<(), StoreError> {
+    fn prune(&mut self, folder: &Path) -> Result<(), StoreError> {
         let Some(connection) = &self.connection else { return Ok(()) };
         let now_us = crate::journal::health::now_us();
+        // Names and series may go with the calls.
+        self.known = KnownIds::default();
         retention::prune(connection, &self.store, folder, &self.settings, now_us)?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use toolgate_ledger::journal::verify::verify;
 use toolgate_ledger::replay::Replay;
 use toolgate_ledger::retention::{Retention, prune};
 use toolgate_ledger::store::{Filter, ShipperSettings};
-use toolgate_ledger::{Calendar, Ledger, Status};
+use toolgate_ledger::{Calendar, Ledger, RecordRef, Status};
 
 use crate::scene::{NOON_US, call, open};
 
@@ -36,7 +36,7 @@ fn now_us() -> i64 {
 fn by_age_and_by_size() {
     const HOUR: Duration = Duration::from_secs(3_600);
     let keep_all =
-        Retention { maximum_age: None, maximum_bytes: None, maximum_age_of_day_sums: HOUR * 24 * 4_000 };
+        Retention { maximum_age: None, maximum_age_of_day_sums: HOUR * 24 * 4_000, ..Retention::default() };
     let check = |retention: Retention, later: Duration, expect_left: fn(usize, usize) -> bool| {
         let place = TempDir::new().unwrap();
         let ledger = filled(&place);
@@ -77,4 +77,81 @@ fn what_is_not_in_the_index_stays() {
     let none = Retention { maximum_bytes: Some(0), ..Retention::default() };
     assert_eq!(prune(&connection, &store, &folder, &keeping(&place, none), now_us()).unwrap(), 1);
     assert_eq!(segments(&folder).unwrap(), before[1..]);
+}
+
+#[test]
+fn names_go_with_the_last_that_is_known_of_them() {
+    let place = TempDir::new().unwrap();
+    let ledger = filled(&place);
+    let store = ledger.store();
+    let connection = store.connect().unwrap();
+    for number in 0..100 {
+        let (made_up, address) = (format!("dream-{number}"), format!("result://{number}"));
+        ledger.append(&RecordRef { server: "", ..call("eve", &made_up, Status::Denied, NOON_US) }).unwrap();
+        let read = RecordRef { native: "result://", ..call("ann", &address, Status::Ok, NOON_US) };
+        ledger.append(&read).unwrap();
+    }
+    ledger.catch_up().unwrap();
+    let names = || -> Vec<String> {
+        let mut statement = connection.prepare("SELECT text FROM name ORDER BY text").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(names(), ["", "(unknown)", "ann", "eve", "forecast", "result://", "weather"]);
+
+    // All that is older than the last segment goes, and what the sums have goes with them.
+    ledger.append(&call("zoe", "latest", Status::Ok, NOON_US)).unwrap();
+    ledger.catch_up().unwrap();
+    let nothing = Duration::from_secs(0);
+    let (maximum_age_of_day_sums, maximum_age_of_month_sums) = (nothing, nothing);
+    let none = Retention {
+        maximum_bytes: Some(0),
+        maximum_age_of_day_sums,
+        maximum_age_of_month_sums,
+        ..Retention::default()
+    };
+    let later = NOON_US + 400 * crate::scene::DAY_US;
+    prune(&connection, &store, &place.path().join("local-0"), &keeping(&place, none), later).unwrap();
+    let left = store.page(&Filter::default(), None, 1_000).unwrap().rows.len();
+    let known = names();
+    assert!(left < 300 && !known.is_empty(), "{left} {known:?}");
+    let series: u64 = connection.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).unwrap();
+    assert!(series <= 4, "{series}");
+    // What went is made again when it is needed.
+    ledger.append(&call("ann", "forecast", Status::Ok, NOON_US)).unwrap();
+    ledger.catch_up().unwrap();
+    let filter =
+        Filter { caller: Some("ann".to_owned()), tool: Some("forecast".to_owned()), ..Filter::default() };
+    assert!(!store.page(&filter, None, 1_000).unwrap().rows.is_empty());
+    assert_eq!(ledger.health().last_error.map(|error| error.message), None);
+}
+
+#[test]
+fn what_counters_need_outlives_its_segment() {
+    let place = TempDir::new().unwrap();
+    let ledger = open(place.path());
+    let now_us = now_us();
+    let since_us = now_us - 86_400_000_000;
+    for count in 0..CALLS {
+        let status = if count % 5 == 0 { Status::Denied } else { Status::Ok };
+        ledger.append(&call("ann", "forecast", status, now_us - 3_600_000_000 + count as i64)).unwrap();
+    }
+    ledger.catch_up().unwrap();
+    let counted = || {
+        let records = Replay::since(place.path(), since_us).unwrap().map(Result::unwrap);
+        let of_records = records.filter(|record| record.status != Status::Denied).map(|_| (1, 5));
+        let carried = ledger.carried_since(since_us).unwrap();
+        assert!(carried.iter().all(|one| one.caller == "ann" && one.native == "forecast"));
+        let all = of_records.chain(carried.iter().map(|one| (one.uses, one.charged)));
+        all.fold((0, 0), |(uses, charged), one| (uses + one.0, charged + one.1))
+    };
+    let expected = (CALLS * 4 / 5, CALLS * 4);
+    assert_eq!(counted(), expected);
+    let store = ledger.store();
+    let folder = place.path().join("local-0");
+    let none = keeping(&place, Retention { maximum_bytes: Some(0), ..Retention::default() });
+    let connection = store.connect().unwrap();
+    assert!(prune(&connection, &store, &folder, &none, now_us).unwrap() > 3);
+    assert_eq!(counted(), expected, "the segments are gone and what they counted is there");
+    prune(&connection, &store, &folder, &none, now_us + 40 * 86_400_000_000).unwrap();
+    assert!(ledger.carried_since(0).unwrap().is_empty(), "their windows are over");
 }

@@ -82,7 +82,7 @@ impl Simple {
 
     /// Whether these arguments certainly fit.
     pub(super) fn fits(&self, arguments: &[u8]) -> bool {
-        let mut missing = self.required;
+        let mut seen = 0_u32;
         let all_fit = object::all_members(arguments, |key, value| {
             // A key in another spelling may be any of the properties.
             if key.contains(&b'\\') {
@@ -90,11 +90,13 @@ impl Simple {
             }
             let found = self.properties.iter().enumerate().find(|(_, property)| property.name == key);
             let Some((place, property)) = found else { return !self.is_closed };
-            let is_required = self.required & (1 << place) != 0;
-            missing &= !(1 << place);
-            property.fits(value) || (!is_required && value == b"null")
+            let bit = 1 << place;
+            // What stands twice is for the full check to refuse.
+            let is_first = seen & bit == 0;
+            seen |= bit;
+            is_first && (property.fits(value) || (self.required & bit == 0 && value == b"null"))
         });
-        all_fit && missing == 0
+        all_fit && seen & self.required == self.required
     }
 }
 
@@ -170,6 +172,7 @@ mod tests {
             (r#"{"n":1,"s":2}"#, false),
             (r#"{"n":1,"other":2}"#, false),
             (r#"{"\u006e":1}"#, false),
+            (r#"{"n":1,"n":1}"#, false),
             ("[]", false),
         ] {
             assert_eq!(simple.fits(arguments.as_bytes()), expected, "{arguments}");

@@ -20,6 +20,7 @@ use crate::enforce::refuse;
 use crate::relay::asking::{self, Open};
 use crate::relay::overlong::{self, Keeping};
 use crate::relay::round::{self, Round};
+use crate::relay::tasks::Held;
 use crate::relay::{failure, notice, output};
 use crate::session::Client;
 
@@ -214,7 +215,14 @@ impl Inner {
             let unrecorded = self.close_failed(&reply, Status::Error).err();
             return self.last_error(&unrecorded.unwrap_or(reply), &[]);
         }
-        self.way.traffic.tasks.note(self.way.server.name(), &answer.message);
+        if let Some(limit) = self.way.max_output_bytes
+            && overlong::is_overlong_resource(&answer.message, limit)
+        {
+            return self.failed(&failure::overlong(limit), Status::Error);
+        }
+        let Some(answer) = self.with_own_tasks(answer) else {
+            return self.failed(&failure::unreadable_tasks(), Status::Error);
+        };
         // On record is what the server said, whatever becomes of a result that is too long.
         let status = status(&answer.message);
         match (self.way.max_output_bytes, &self.way.keeping) {
@@ -226,6 +234,28 @@ impl Inner {
                 self.finished(&Answer { message, ..answer }, status);
             }
             _ => self.finished(&answer, status),
+        }
+    }
+
+    /// Remembers the task that a call was answered with, and leaves in a list of tasks those of the client only.
+    fn with_own_tasks(&self, answer: Answer) -> Option<Answer> {
+        let (tasks, server) = (&self.way.traffic.tasks, self.way.server.name());
+        match (self.asked.method, &self.closing) {
+            (Method::ToolsCall, Some(closing)) => {
+                let draft = closing.draft();
+                let held = || Held {
+                    server: Arc::clone(server),
+                    caller: Arc::clone(&draft.principal.id),
+                    tool: Arc::clone(&draft.target),
+                };
+                tasks.note(held, &answer.message);
+                Some(answer)
+            }
+            (Method::TasksList, _) => {
+                let message = tasks.own(&answer.message, server, &self.client.principal().id)?;
+                Some(Answer { message, ..answer })
+            }
+            _ => Some(answer),
         }
     }
 
