@@ -9,7 +9,7 @@ pub mod refuse;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderMap;
+use http::HeaderName;
 use jiff::Timestamp;
 use toolgate_client::Call;
 use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Standing, Subject};
@@ -17,6 +17,7 @@ use toolgate_ledger::Status;
 use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::{Code, ErrorReply, Message};
 
+use crate::downstream::headers::Headers;
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Closing;
 use crate::enforce::refuse::Stopped;
@@ -34,7 +35,7 @@ pub fn request(
     narrowing: Option<&Narrowing>,
     target: &Arc<Target>,
     check: Option<&ToolCheck>,
-    headers: Option<&HeaderMap>,
+    headers: Option<Headers<'_>>,
     call: Call,
 ) -> Result<(Admitted<Call>, Closing), Stopped> {
     let now = Timestamp::now();
@@ -205,8 +206,9 @@ fn trace_id(message: &Message) -> Option<[u8; 16]> {
 }
 
 /// The trace that the HTTP request of a client belongs to, which says nothing of it in the message.
-fn traced(headers: &HeaderMap) -> Option<[u8; 16]> {
-    trace_in(headers.get("traceparent")?.to_str().ok()?)
+fn traced(headers: Headers<'_>) -> Option<[u8; 16]> {
+    static TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+    trace_in(headers.text(&TRACE_PARENT)?)
 }
 
 fn trace_in(parent: &str) -> Option<[u8; 16]> {

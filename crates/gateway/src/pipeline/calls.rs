@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use http::HeaderMap;
 use toolgate_client::{Call, Server};
 use toolgate_governance::Narrowing;
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
 
+use crate::downstream::headers::Headers;
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Ended;
 use crate::enforce::{self, denial, refuse};
@@ -28,7 +28,7 @@ pub async fn begin(
     client: &Client,
     narrowing: Option<&Narrowing>,
     message: &Message,
-    headers: Option<&HeaderMap>,
+    headers: Option<Headers<'_>>,
 ) -> Result<Outcome, ErrorReply> {
     let asked = asked(message)?;
     // Before anything depends on what is there.
@@ -110,7 +110,7 @@ struct Going<'a> {
     routed: Routed,
     check: Option<&'a ToolCheck>,
     /// The head of the HTTP request that it came by.
-    headers: Option<&'a HeaderMap>,
+    headers: Option<Headers<'a>>,
 }
 
 /// Why a request does not reach its server.
