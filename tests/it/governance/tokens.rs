@@ -104,9 +104,8 @@ fn keys_that_an_issuer_changes_are_fetched_when_somebody_brings_them() {
     );
     let gateway = Setup::new().config(&shop.config("", &sections)).start();
     gateway.log().until("the keys of the issuer were fetched");
-    let status = |issuer: &Issuer| {
-        knock(&gateway, &[("authorization", &issuer.bearer(&json!({})))]).head.status
-    };
+    let status =
+        |issuer: &Issuer| knock(&gateway, &[("authorization", &issuer.bearer(&json!({})))]).head.status;
     assert_eq!(status(&old), 200);
     assert_eq!(website.heard().len(), 1);
     *published.lock().unwrap() = new.published();
