@@ -3,6 +3,7 @@
 mod approval;
 mod arguments;
 mod callers;
+mod generated;
 mod hidden;
 mod kept;
 mod limits;

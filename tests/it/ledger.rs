@@ -3,6 +3,7 @@
 mod crash;
 mod denials;
 mod failing;
+mod generated;
 mod records;
 
 use std::path::PathBuf;

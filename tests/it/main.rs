@@ -7,6 +7,7 @@ mod bindings;
 mod calls;
 mod catalogue;
 mod cells;
+mod chance;
 mod doors;
 mod governance;
 mod handlers;

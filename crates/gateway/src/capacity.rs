@@ -267,9 +267,7 @@ mod tests {
         calls.push(waits(&capacity, EVE, "e1").await);
         assert!(capacity.place(4).await.is_err(), "all four wait");
         drop(first);
-        for call in calls {
-            call.await;
-        }
+        futures_util::future::join_all(calls).await;
         assert!(capacity.place(ANNA).await.is_ok());
     }
 

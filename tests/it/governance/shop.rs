@@ -161,7 +161,8 @@ impl Counter {
             "long" => Ok(text(&"x".repeat(arguments["bytes"].as_u64().unwrap() as usize))),
             "later" => {
                 let mut made = self.made.lock().unwrap();
-                made.push(format!("task-{}", made.len() + 1));
+                let number = made.len() + 1;
+                made.push(format!("task-{number}"));
                 Ok(json!({"task": task(made.last().unwrap())}))
             }
             name => Ok(text(name)),

@@ -54,7 +54,6 @@ pub struct Last {
 
 /// What may go to a server.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "made once for a request and taken apart at once")]
 pub enum Cleared {
     /// What policy governs: it passed the gate, or waits for somebody to agree.
     Governed(Admitted<Call>, Closing),
