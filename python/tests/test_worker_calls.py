@@ -71,6 +71,30 @@ def test_failures_are_results(worker: Worker) -> None:
     assert 'raise ValueError(f"no such kind: {kind}")' in worker.log()
 
 
+@pytest.mark.parametrize("name", ["fail_unspeakably", "fail_unspeakably_later"])
+def test_failures_that_have_no_json_form_are_answered(worker: Worker, name: str) -> None:
+    half = worker.call(name, kind="other")
+    assert half["isError"] is True
+    assert half["content"][0]["text"] == "ValueError: half a pair: \\ud800"
+    mute = worker.call(name, kind="message")
+    assert mute["content"][0]["text"] == "Unspeakable: its message cannot be read (SystemExit)"
+    for kind, error in (("details", "ToolError"), ("protocol", "ProtocolError")):
+        refused = worker.answer(worker.start_call(name, kind=kind))["error"]
+        assert refused["code"] == -32005
+        assert error in refused["message"]
+
+
+def test_failures_that_have_no_json_form_cost_no_thread() -> None:
+    # Both threads have run some of these by then, in the lead and out of the queue.
+    with Worker(SCENE, "--threads", "2") as worker:
+        waiting = [worker.start_call("wait_at_gate", name="crew") for _ in range(2)]
+        failing = [worker.start_call("fail_unspeakably", kind=kind) for kind in ("message", "details", "protocol") * 4]
+        opening = worker.start_call("open_gate_async", name="crew")
+        for request_id in [*waiting, *failing, opening]:
+            worker.answer(request_id)
+        assert worker.value("add", a=1) == 11
+
+
 def test_traceback_in_development() -> None:
     with Worker(SCENE, env={"TOOLGATE_DEV": "1"}) as worker:
         about = worker.call("fail", kind="other")["_meta"]["io.toolgate/error"]

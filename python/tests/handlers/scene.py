@@ -67,6 +67,12 @@ def open_gate(name: str) -> None:
 
 
 @handler
+async def open_gate_async(name: str) -> None:
+    """Let them pass although no thread is free."""
+    GATES[name].set()
+
+
+@handler
 async def wait_forever(ctx: Context) -> str:
     """Wait until it is cancelled."""
     ctx.progress(0, message="begun")
@@ -142,6 +148,31 @@ def fail(kind: str) -> str:
     if kind == "exit":
         sys.exit(3)
     raise ValueError(f"no such kind: {kind}")
+
+
+class Unspeakable(Exception):
+    """Fails once more where it is asked what happened."""
+
+    def __str__(self) -> str:
+        raise SystemExit("no words")
+
+
+@handler
+def fail_unspeakably(kind: str) -> str:
+    """Fail with something that has no JSON form."""
+    if kind == "message":
+        raise Unspeakable
+    if kind == "details":
+        raise ToolError("see the details", details={"half": "\ud800"})
+    if kind == "protocol":
+        raise ProtocolError("see the data", data=Unspeakable())
+    raise ValueError("half a pair: \ud800")
+
+
+@handler
+async def fail_unspeakably_later(kind: str) -> str:
+    """Fail with something that has no JSON form, in the event loop."""
+    return fail_unspeakably(kind)
 
 
 @handler
