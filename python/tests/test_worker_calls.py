@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from worker_process import MODERN, SCENE, Worker
 
+from toolgate.worker.server import MOST_CALLS
+
 
 @pytest.fixture(params=["modern", "legacy"], scope="module")
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
@@ -69,6 +71,14 @@ def test_failures_are_results(worker: Worker) -> None:
     protocol = worker.answer(worker.start_call("fail", kind="protocol"))["error"]
     assert protocol == {"code": -32005, "message": "the warehouse is closed", "data": {"retryable": True}}
     assert 'raise ValueError(f"no such kind: {kind}")' in worker.log()
+
+
+def test_a_validator_that_fails_ends_its_call_and_no_other(worker: Worker) -> None:
+    assert worker.value("with_validator", code="a") == "apple"
+    # One more than may be under way: none of them stays.
+    for _ in range(MOST_CALLS + 1):
+        failed = worker.call("with_validator", code="b")
+        assert failed["content"][0]["text"] == "KeyError: 'b'"
 
 
 @pytest.mark.parametrize("name", ["fail_unspeakably", "fail_unspeakably_later"])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from toolgate import (
     CallCancelledError,
@@ -173,6 +173,17 @@ def fail_unspeakably(kind: str) -> str:
 async def fail_unspeakably_later(kind: str) -> str:
     """Fail with something that has no JSON form, in the event loop."""
     return fail_unspeakably(kind)
+
+
+def look_up(code: str) -> str:
+    """Validate a code by a table, and forget that the table may not have it."""
+    return {"a": "apple"}[code]
+
+
+@handler
+def with_validator(code: Annotated[str, AfterValidator(look_up)]) -> str:
+    """Take a code."""
+    return code
 
 
 @handler

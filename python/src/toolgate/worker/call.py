@@ -74,6 +74,10 @@ class Call:
             data = _faults(error)
             self._answer(lambda to: messages.error(to, messages.INVALID_PARAMS, f"invalid arguments: {data['details']}", data))
             return False
+        except Exception as error:
+            # A validator of the handler's own failed, and not over the value.
+            self._fail(error)
+            return False
         return True
 
     def run(self) -> None:
