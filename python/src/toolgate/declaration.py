@@ -76,14 +76,14 @@ def handler(function: F | None = None, /, **said: Any) -> F | Callable[[F], F]:
             title: A name for people.
             description: What models read; otherwise the first paragraph of the docstring.
             price: What a call costs, in the gateway's units; exact to a millionth.
-            expected_duration: How long a call usually takes, in seconds or as a `timedelta`.
-            supports_async: Whether a call may run on as a task while its client is away.
+            expected_duration: How long a call usually takes, in seconds or as a `timedelta`; clients are told.
+            supports_async: Whether a call may run on as a task while its client is away; clients are told.
             skill: The skill that explains the tool, as `category/name`.
-            tags: Words to find and to govern tools by.
+            tags: Words that say what it is about; clients are told.
             read_only: It changes nothing.
             destructive: It may destroy something, and not only add.
-            idempotent: Calling it again with the same arguments changes nothing more; the gateway may then repeat a
-                call that was lost.
+            idempotent: Calling it again with the same arguments changes nothing more; clients are told, who may then
+                repeat a call that was lost. The gateway itself repeats none.
             open_world: It reaches out to things beyond this system.
             session: Makes what a parameter named `session` gets: a value, or a context manager that is entered around
                 the call.
