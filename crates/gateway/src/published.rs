@@ -54,7 +54,8 @@ impl Published {
         let greeting = Greeting::of(&listings);
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
-        let catalog = Catalog::merge(listings, naming).with_skills(skills);
+        let is_ours = |at: usize| members.get(at).is_some_and(|member| member.is_in_process());
+        let catalog = Catalog::merge(listings, naming, &is_ours).with_skills(skills);
         let tools = catalog
             .items(Kind::Tool)
             .iter()
