@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use toolgate_client::{Call, Server};
-use toolgate_governance::Narrowing;
+use toolgate_governance::{Narrowing, Subject, Verdict};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
@@ -101,6 +102,12 @@ enum Stop {
     Refused(refuse::Stopped),
 }
 
+impl From<refuse::Stopped> for Stop {
+    fn from(stopped: refuse::Stopped) -> Stop {
+        if stopped.hidden { Stop::Hidden(stopped.reply) } else { Stop::Refused(stopped) }
+    }
+}
+
 impl Stop {
     fn outcome(self, message: &Message, client: &Client) -> Result<Outcome, ErrorReply> {
         match self {
@@ -126,14 +133,14 @@ fn relay(
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
     let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
+    if let Some(skill) = skill.filter(|_| matches!(asked.method, Method::ResourcesRead | Method::ToolsCall)) {
+        may_read(gateway, client, narrowing, skill, &call)?;
+    }
     let mut cleared = match (asked.method, &target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);
             let admitted = enforce::request(&gateway.gate, client, narrowing, target, check, call);
-            let (admitted, closing) = admitted.map_err(|stopped| match stopped.hidden {
-                true => Stop::Hidden(stopped.reply),
-                false => Stop::Refused(stopped),
-            })?;
+            let (admitted, closing) = admitted.map_err(Stop::from)?;
             Cleared::Governed(admitted, closing)
         }
         // Completions are of use only for what can be seen.
@@ -156,6 +163,26 @@ fn relay(
         progress_after: gateway.settings.progress_after,
     };
     Ok(Outcome::Passage(Passage::begin(asked, client.clone(), way, cleared, underway)))
+}
+
+/// Whether the document of a skill may be read. Who may not read it may not read the skill's files either, which rules
+/// need not name.
+fn may_read(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    document: Target,
+    call: &Call,
+) -> Result<(), Stop> {
+    let subject = Subject::resource(&document.server, &document.native).exposed_as(&document.exposed);
+    let standing = gateway.gate.standing(client.principal());
+    let decision = standing.decide_use(&subject, narrowing, None, Timestamp::now());
+    if decision.verdict == Verdict::Allowed {
+        return Ok(());
+    }
+    // Asked again where a refusal is written down and counts.
+    let refused = enforce::request(&gateway.gate, client, narrowing, &Arc::new(document), None, call.clone());
+    refused.map(drop).map_err(Stop::from)
 }
 
 /// Enters the request among those that its client can cancel.
