@@ -51,7 +51,12 @@ pub(super) fn prepare(
         _ => None,
     };
     let Some(tool) = tool else {
-        let lists = message.field_text(Field::Uri).is_some_and(|uri| speaks_of_many(&uri));
+        let uri = message.field_text(Field::Uri).unwrap_or_default();
+        if message.method() == Some(Method::DirectoryRead) && routed.skill.is_none() {
+            holds_something(gateway, client, narrowing, published, routed, &uri)?;
+            return without_hidden(gateway, client, narrowing, published, message);
+        }
+        let lists = speaks_of_many(&uri);
         return if lists { without_hidden(gateway, client, narrowing, published, message) } else { Ok(None) };
     };
     if let Some(argument) = tool.entry().meta_text(READS) {
@@ -95,6 +100,29 @@ fn reading(
     }
     let routed = Routed { target: resource.target, skill: resource.skill, ..called };
     Ok(Prepared { message: message.clone(), routed })
+}
+
+/// Whether a folder of skills has one that the caller may see. One that has none is as if it were not there.
+fn holds_something(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    published: &Published,
+    routed: &Routed,
+    folder: &str,
+) -> Result<(), ErrorReply> {
+    let standing = gateway.gate.standing(client.principal());
+    let is_inside = |item: &&Item| {
+        let rest = item.native().strip_prefix(folder);
+        item.server_name() == routed.member.server.name() && rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    let mut inside = published.catalog.items(Kind::Resource).iter().filter(is_inside);
+    let is_seen =
+        |item: &Item| standing.is_visible(&Subject::resource(item.server_name(), item.native()), narrowing);
+    match inside.any(is_seen) {
+        true => Ok(()),
+        false => Err(refuse::unknown(toolgate_governance::Kind::Resource, folder)),
+    }
 }
 
 /// A request with the list of what is hidden from its caller.
