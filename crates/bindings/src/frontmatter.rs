@@ -22,7 +22,7 @@ use toolgate_governance::Micros;
 
 use crate::binding::defaults_of;
 use crate::template::BadTemplate;
-use crate::tool::{Effects, MAX_NAME, Tool, is_tool_name};
+use crate::tool::{BadSchema, Effects, MAX_NAME, Tool, check_schema, is_tool_name};
 use crate::url_template::BadUrl;
 
 /// How many tools one skill may have.
@@ -82,6 +82,9 @@ pub enum Why {
     /// The request could be made twice.
     #[error("'retries' needs 'idempotent: true' or 'read_only: true'; a call could take effect twice")]
     NotIdempotent,
+    /// Its arguments could not be checked.
+    #[error("'input' is no JSON Schema: {0}")]
+    Schema(#[from] BadSchema),
     /// Its address is none.
     #[error("'http.url': {0}")]
     Url(#[from] BadUrl),
@@ -89,7 +92,9 @@ pub enum Why {
     #[error(transparent)]
     Template(#[from] BadTemplate),
     /// A reference has no value.
-    #[error("{0} (variables for skills are named under bindings.secrets)")]
+    #[error(
+        "{0} (variables for skills are named under bindings.secrets)"
+    )]
     Secret(#[from] ReferenceError),
 }
 
@@ -142,6 +147,7 @@ fn tool(entry: &Value, skill: &str, variables: &Variables<'_>) -> Result<Tool, W
     if input_schema.get("type") != Some(&json!("object")) {
         return Err(wrong("input", "a JSON Schema with 'type: object'"));
     }
+    check_schema(&input_schema)?;
     let read_only = flag(entry, "read_only")?.unwrap_or(false);
     let effects = Effects {
         read_only,

@@ -66,6 +66,11 @@ fn what_is_not_understood_is_refused() {
     check(json!({"url": "https://{a}/"}), none(), "host");
     check(json!({"url": "https://h/${ENV:KEY}"}), none(), "headers and in values of the query");
     check(json!({"url": "https://h/", "headers": {"X": "${ENV:OTHER}"}}), none(), "OTHER");
+    let untrue = json!({"input": {"type": "object", "properties": {"a": {"type": "file"}}}});
+    check(json!({"url": "https://h/"}), untrue, "at '/properties/a/type'");
+    let elsewhere =
+        json!({"input": {"type": "object", "properties": {"a": {"$ref": "https://h/schema.json"}}}});
+    check(json!({"url": "https://h/"}), elsewhere, "'input' is no JSON Schema");
     check(json!({"url": "https://h/", "headers": {"X": "${file:/etc/passwd}"}}), none(), "file:/etc/passwd");
     check(json!({"url": "https://h/", "headers": {"X": "a\r\nb: c"}}), none(), "'X'");
     check(json!({"url": "https://h/", "headers": {"Host": "evil"}}), none(), "'Host'");
