@@ -19,6 +19,7 @@ mod tests;
 use serde_json::{Map, Value, json};
 use toolgate_config::reference::ReferenceError;
 use toolgate_governance::Micros;
+use url::Url;
 
 use crate::binding::defaults_of;
 use crate::template::BadTemplate;
@@ -33,8 +34,8 @@ const MAX_DESCRIPTION: usize = 4096;
 const KEYS: [&str; 9] =
     ["name", "title", "description", "read_only", "idempotent", "destructive", "price", "input", "http"];
 
-/// Looks a variable up, if this skill may use it.
-pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
+/// Looks a variable up, if skills may send it to this address.
+pub type Variables<'a> = dyn Fn(&str, &Url) -> Option<String> + 'a;
 
 /// A tool that is not offered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,7 +94,7 @@ pub enum Why {
     Template(#[from] BadTemplate),
     /// A reference has no value.
     #[error(
-        "{0} (variables for skills are named under bindings.secrets)"
+        "{0} (variables for skills are named under bindings.secrets, some of them for certain hosts only)"
     )]
     Secret(#[from] ReferenceError),
 }
