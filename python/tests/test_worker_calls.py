@@ -28,6 +28,7 @@ def test_results(worker: Worker) -> None:
     assert worker.value("count_up") == 1
     assert worker.value("count_up", by=2) == 3
     assert worker.value("twice", n=4) == 8
+    assert worker.value("label_later") == "top"
     assert worker.value("with_session", suffix="!") == "a session!"
     assert worker.value("entered")[-2:] == ["session opened", "session closed"]
     assert worker.call("open_gate", name="unused")["content"] == []
@@ -35,6 +36,13 @@ def test_results(worker: Worker) -> None:
 
 def test_content(worker: Worker) -> None:
     assert worker.call("picture")["content"] == [{"type": "image", "data": "iVBORw==", "mimeType": "image/png"}]
+    assert worker.call("sound")["content"] == [{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}]
+    said = worker.call("plain_text")
+    assert said["content"] == [{"type": "text", "text": 'say "hi"'}]
+    assert "structuredContent" not in said
+    refused = worker.call("refused_by_hand")
+    assert refused["isError"] is True
+    assert (refused["content"], refused["structuredContent"]) == ([{"type": "text", "text": "sold out"}], {"left": 0})
     kinds = [block["type"] for block in worker.call("mixed")["content"]]
     assert kinds == ["text", "text", "image", "resource", "resource_link"]
     assert worker.call("raw_bytes")["content"][0]["resource"]["blob"] == "AP8="
@@ -154,6 +162,24 @@ def test_progress_log_and_caller(worker: Worker) -> None:
     assert second["params"]["progress"] == 2
     assert logged["params"] == {"level": "warning", "logger": "steps", "data": {"steps": 2}}
     worker.kept.clear()
+
+
+CALLER = {"io.toolgate/caller": {"id": "anna", "groups": ["staff"]}, "example/note": "n"}
+
+
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [({"TOOLGATE_GATEWAY": "1"}, {"id": "anna", "groups": ["staff"]}), ({}, {"id": None, "groups": []})],
+)
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_only_a_gateway_says_who_calls(era: str, env: dict[str, str], told: dict[str, Any]) -> None:
+    with Worker(era=era, env=env) as worker:
+        result = worker.answer(worker.start_call("who", meta=CALLER))["result"]
+        assert result["structuredContent"] == {**told, "note": "n"}
+        tools = worker.answer(worker.send("tools/list", {}))["result"]["tools"]
+        wanting = {tool["name"] for tool in tools if "io.toolgate/wants-caller" in tool.get("_meta", {})}
+        assert {"who", "steps"} <= wanting
+        assert not {"add", "with_session"} & wanting
 
 
 def test_nothing_is_sent_that_was_not_asked_for(shared_worker: Worker) -> None:

@@ -1,6 +1,7 @@
 //! Python functions as tools, with real workers behind the gateway.
 
 mod business;
+mod callers;
 mod crashes;
 mod pools;
 mod reloads;

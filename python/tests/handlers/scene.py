@@ -15,6 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, Field
 
 from toolgate import (
+    Audio,
     CallCancelledError,
     Context,
     Image,
@@ -22,8 +23,10 @@ from toolgate import (
     Resource,
     ResourceLink,
     Result,
+    Text,
     ToolError,
     handler,
+    register,
 )
 
 GATES: defaultdict[str, threading.Event] = defaultdict(threading.Event)
@@ -221,6 +224,36 @@ def mixed() -> list[object]:
 
 
 @handler
+def sound() -> Audio:
+    """Return a sound."""
+    return Audio(b"RIFF")
+
+
+@handler
+def plain_text() -> Text:
+    """Return text that is no JSON text."""
+    return Text('say "hi"')
+
+
+@handler
+def refused_by_hand() -> Result:
+    """Return a failure put together by hand."""
+    return Result(content=[Text("sold out")], structured={"left": 0}, is_error=True)
+
+
+@handler
+def who(ctx: Context) -> dict[str, object]:
+    """Tell who called, and what came along."""
+    return {"id": ctx.caller.id, "groups": list(ctx.caller.groups), "note": ctx.meta.get("example/note")}
+
+
+@handler
+async def sign_in(ctx: Context) -> str:
+    """Send the user to a page."""
+    return (await ctx.elicit_url("Sign in", "https://shop.example/login")).action
+
+
+@handler
 def raw_bytes() -> bytes:
     """Return bytes."""
     return b"\x00\xff"
@@ -264,6 +297,27 @@ class Counter:
 
 
 counter = Counter()
+
+
+class Shelf:
+    """Made where the worker does not look."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    @handler
+    async def label_later(self) -> str:
+        """Tell the label, later."""
+        await asyncio.sleep(0)
+        return self.label
+
+
+def furnish() -> None:
+    """Put up a shelf."""
+    register(Shelf("top"))
+
+
+furnish()
 
 
 @handler

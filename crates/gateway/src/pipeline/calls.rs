@@ -81,7 +81,14 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
     };
     let member = member.ok_or_else(unknown)?;
     let underway = underway(gateway, client, &asked)?;
-    let routed = Routed { member, target: None, skill: None, native: None, parameters: Vec::new() };
+    let routed = Routed {
+        member,
+        target: None,
+        skill: None,
+        native: None,
+        parameters: Vec::new(),
+        tells_caller: false,
+    };
     relay(gateway, client, message, None, Going { asked, underway, routed, check: None })
         .or_else(|stop| stop.outcome(message, client))
 }
@@ -125,7 +132,7 @@ fn relay(
     going: Going<'_>,
 ) -> Result<Outcome, Stop> {
     let Going { asked, underway, routed, check } = going;
-    let Routed { member, target, skill, native, parameters } = routed;
+    let Routed { member, target, skill, native, parameters, tells_caller: _ } = routed;
     if let Some(skill) = &skill
         && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
     {

@@ -1,4 +1,5 @@
-//! Requests to servers in this process, which know no callers and leave all that concerns them to the gate.
+//! Requests to servers that rely on the gate in what concerns callers: those in this process, which know none, and the
+//! workers of handlers, which believe what the gate says of them.
 //!
 //! A tool that reads a resource for models that cannot read it themselves must not be a way around the rules for that
 //! resource: to call it is to read the resource, by permission, limits and record. And what speaks of many resources
@@ -25,6 +26,8 @@ const READS: &str = "io.toolgate/reads";
 const SHOWS_RESOURCES: &str = "io.toolgate/shows-resources";
 /// In the `_meta` of a request: the resources that the caller must not learn of.
 const HIDDEN: &str = "io.toolgate/hidden";
+/// In the `_meta` of a request: who calls.
+const CALLER: &str = "io.toolgate/caller";
 
 /// A request as such a server shall see it.
 pub(super) struct Prepared {
@@ -32,7 +35,7 @@ pub(super) struct Prepared {
     pub(super) routed: Routed,
 }
 
-/// Prepares a request for a server in this process; nothing where it can stay as it is.
+/// Prepares a request for such a server; nothing where it can stay as it is.
 pub(super) fn prepare(
     gateway: &Gateway,
     client: &Client,
@@ -41,6 +44,9 @@ pub(super) fn prepare(
     message: &Message,
     routed: &Routed,
 ) -> Result<Option<Prepared>, ErrorReply> {
+    if routed.tells_caller {
+        return with_meta(published, message, CALLER, &written(client)).map(Some);
+    }
     if !routed.member.is_in_process() {
         return Ok(None);
     }
@@ -62,7 +68,7 @@ pub(super) fn prepare(
     if let Some(argument) = tool.entry().meta_text(READS) {
         return reading(gateway, client, narrowing, published, message, tool, &argument).map(Some);
     }
-    let shows = has_meta(tool, SHOWS_RESOURCES);
+    let shows = tool.entry().has_meta(SHOWS_RESOURCES);
     if shows { without_hidden(gateway, client, narrowing, published, message) } else { Ok(None) }
 }
 
@@ -140,31 +146,50 @@ fn without_hidden(
     let is_hidden =
         |item: &&Item| !standing.is_visible(&Subject::resource(item.server_name(), item.native()), narrowing);
     let hidden: Vec<String> = own.filter(is_hidden).map(|item| text::quote(item.native())).collect();
-    let meta = message.place(Field::Meta);
-    if meta.is_some_and(|meta| object::value_of(meta.of(message.bytes()), HIDDEN).is_some()) {
-        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{HIDDEN}'")));
-    }
     if hidden.is_empty() {
-        return Ok(None);
+        return unsaid(message, HIDDEN).map(|()| None);
     }
-    let member = format!(r#""{HIDDEN}":[{}]"#, hidden.join(","));
+    with_meta(published, message, HIDDEN, &format!("[{}]", hidden.join(","))).map(Some)
+}
+
+/// What a handler is told of its caller.
+fn written(client: &Client) -> String {
+    let principal = client.principal();
+    let groups: Vec<String> = principal.groups.iter().map(|group| text::quote(group)).collect();
+    format!(r#"{{"id":{},"groups":[{}]}}"#, text::quote(&principal.id), groups.join(","))
+}
+
+/// A client must not say what only the gate says.
+fn unsaid(message: &Message, key: &str) -> Result<(), ErrorReply> {
+    let meta = message.place(Field::Meta);
+    if meta.is_some_and(|meta| object::value_of(meta.of(message.bytes()), key).is_some()) {
+        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{key}'")));
+    }
+    Ok(())
+}
+
+/// A request with one more member in its `_meta`.
+fn with_meta(
+    published: &Published,
+    message: &Message,
+    key: &str,
+    value: &str,
+) -> Result<Prepared, ErrorReply> {
+    unsaid(message, key)?;
+    let member = format!(r#""{key}":{value}"#);
     let mut splice = Splice::new(message.bytes(), member.len() + 16);
-    match (meta, message.body_place()) {
+    let unreadable = || ErrorReply::new(Code::InternalError, "the request could not be prepared");
+    match (message.place(Field::Meta), message.body_place()) {
         (Some(meta), _) => splice.insert_members(meta, member.as_bytes()),
         (None, Some(params)) => splice.insert_members(params, format!(r#""_meta":{{{member}}}"#).as_bytes()),
-        (None, None) => return Ok(None),
+        (None, None) => return Err(unreadable()),
     };
-    let unreadable = |_| ErrorReply::new(Code::InternalError, "the request could not be prepared");
-    let message = Message::parse(Bytes::from(splice.finish())).map_err(unreadable)?;
+    let message = Message::parse(Bytes::from(splice.finish())).map_err(|_| unreadable())?;
     let routed = router::resolve(published, &message)?;
-    Ok(Some(Prepared { message, routed }))
+    Ok(Prepared { message, routed })
 }
 
 /// Whether a URI stands for a list: `skill://category/*`.
 fn speaks_of_many(uri: &str) -> bool {
     uri.split('?').next().is_some_and(|pattern| pattern.ends_with("/*"))
-}
-
-fn has_meta(tool: &Item, key: &str) -> bool {
-    object::value_of(tool.entry().raw(), "_meta").is_some_and(|meta| object::value_of(meta, key).is_some())
 }

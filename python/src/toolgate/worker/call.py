@@ -134,10 +134,12 @@ class Call:
 
     @property
     def caller(self) -> Caller:
-        """Who called, as it says itself."""
+        """Who called: what its program says of itself, and what the gateway says of it."""
         info = self.meta.get(messages.META_CLIENT) if self.modern else self.server.peer.client_info
         known = info if isinstance(info, dict) else {}
-        return Caller(known.get("name"), known.get("version"))
+        told = self.meta.get(messages.META_CALLER) if self.server.is_behind_gateway else None
+        told = told if isinstance(told, dict) else {}
+        return Caller(known.get("name"), known.get("version"), told.get("id"), tuple(told.get("groups") or ()))
 
     def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is, if the client asked to be told."""
