@@ -3,6 +3,7 @@
 mod business;
 mod callers;
 mod crashes;
+mod environments;
 mod pools;
 mod reloads;
 
