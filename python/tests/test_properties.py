@@ -67,6 +67,10 @@ class Kind:
     values: st.SearchStrategy[Any] = dataclasses.field(repr=False)
     json_type: str | None = None
 
+    def default(self, draw: st.DrawFn) -> Any:
+        """Make a default as an author would write it: a member of an enumeration, a date, a set, an object."""
+        return TypeAdapter(self.annotation).validate_json(json.dumps(draw(self.values)))
+
 
 def as_text(values: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
     return values.map(lambda value: value.isoformat() if hasattr(value, "isoformat") else str(value))
@@ -132,6 +136,7 @@ class Generated:
     function: Callable[..., Any]
     kinds: dict[str, Kind]
     required: set[str]
+    defaults: dict[str, Any]
 
 
 @st.composite
@@ -146,12 +151,14 @@ def functions(draw: st.DrawFn) -> Generated:
     required = set(draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
     ordered = sorted(names, key=lambda name: name not in required)
     keyword_only = draw(st.integers(0, len(names)))
+    optional = [name for name in ordered if name not in required]
+    defaults = {name: None if draw(st.booleans()) else kinds[name].default(draw) for name in optional}
     parameters = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY if index >= keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
             annotation=kinds[name].annotation,
-            default=inspect.Parameter.empty if name in required else None,
+            default=inspect.Parameter.empty if name in required else defaults[name],
         )
         for index, name in enumerate(ordered)
     ]
@@ -161,7 +168,12 @@ def functions(draw: st.DrawFn) -> Generated:
         return dict(bound.arguments)
 
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return Generated(function, {name: kinds[name] for name in ordered}, required)
+    return Generated(function, {name: kinds[name] for name in ordered}, required, defaults)
+
+
+def has_bytes(kind: Kind) -> bool:
+    """Tell whether a type has bytes in it, which are base64 to callers and something else to a bare adapter."""
+    return kind.annotation is bytes or "bytes" in repr(kind.annotation)
 
 
 def tool_of(generated: Generated) -> Tool:
@@ -181,8 +193,10 @@ def test_property_2_schemas_are_complete_and_valid(generated: Generated) -> None
         if kind.json_type is not None and name in generated.required:
             assert written["type"] == kind.json_type
         if name not in generated.required:
-            # An absent argument is None here, so null must be allowed.
-            jsonschema.validate(None, {**written, "$defs": schema.get("$defs", {})})
+            # What stands for an absent argument must be allowed where it is written out: null, or the default as JSON.
+            assert "default" in written
+            if not has_bytes(kind):
+                jsonschema.validate(written["default"], {**written, "$defs": schema.get("$defs", {})})
     assert "nullable" not in json.dumps(schema)
 
 
@@ -198,8 +212,10 @@ def test_fitting_arguments_arrive(generated: Generated, data: st.DataObject) -> 
     assert set(received) == set(generated.kinds)
     for name in given_names:
         expected = TypeAdapter(generated.kinds[name].annotation).validate_json(json.dumps(arguments[name]))
-        if generated.kinds[name].annotation is not bytes and "bytes" not in repr(generated.kinds[name].annotation):
+        if not has_bytes(generated.kinds[name]):
             assert received[name] == expected
+    for name in set(generated.defaults) - set(given_names):
+        assert received[name] == generated.defaults[name]
 
 
 ANYTHING = st.recursive(
@@ -246,23 +262,29 @@ def test_results_fit_the_output_schema(kind: Kind, data: st.DataObject) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["add", "remove"]), st.integers(0, 5))))
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "modify"]), st.integers(0, 5))))
 def test_property_11_the_list_follows_the_registry(changes: list[tuple[str, int]]) -> None:
     def nothing() -> None: ...
 
-    registry, expected = Registry(), list[str]()
-    for change, number in changes:
+    registry, expected = Registry(), dict[str, str]()
+    for count, (change, number) in enumerate(changes):
         name, before = f"t{number}", registry.version
+        fresh = Tool(nothing, Declaration(name=name, description=f"change {count}"))
         if change == "remove":
             assert registry.remove(name) == (name in expected)
-            expected = [other for other in expected if other != name]
+            expected.pop(name, None)
+        elif change == "modify" and name in expected:
+            registry.remove(name)
+            registry.add(fresh)
+            expected.pop(name)
+            expected[name] = f"change {count}"
         elif name in expected:
             with pytest.raises(HandlerError):
-                registry.add(Tool(nothing, Declaration(name=name)))
+                registry.add(fresh)
         else:
-            registry.add(Tool(nothing, Declaration(name=name)))
-            expected.append(name)
-        listed = [entry["name"] for entry in json.loads(b"{" + (registry.page() or b"") + b"}")["tools"]]
-        assert listed == expected
+            registry.add(fresh)
+            expected[name] = f"change {count}"
+        entries = json.loads(b"{" + (registry.page() or b"") + b"}")["tools"]
+        assert [(entry["name"], entry["description"]) for entry in entries] == list(expected.items())
         assert registry.page() is registry.page()
         assert registry.version >= before

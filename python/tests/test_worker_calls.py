@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from worker_process import MODERN, SCENE, Worker
 
+from toolgate.worker.server import MOST_CALLS
+
 
 @pytest.fixture(params=["modern", "legacy"], scope="module")
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
@@ -26,6 +28,7 @@ def test_results(worker: Worker) -> None:
     assert worker.value("count_up") == 1
     assert worker.value("count_up", by=2) == 3
     assert worker.value("twice", n=4) == 8
+    assert worker.value("label_later") == "top"
     assert worker.value("with_session", suffix="!") == "a session!"
     assert worker.value("entered")[-2:] == ["session opened", "session closed"]
     assert worker.call("open_gate", name="unused")["content"] == []
@@ -33,6 +36,13 @@ def test_results(worker: Worker) -> None:
 
 def test_content(worker: Worker) -> None:
     assert worker.call("picture")["content"] == [{"type": "image", "data": "iVBORw==", "mimeType": "image/png"}]
+    assert worker.call("sound")["content"] == [{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}]
+    said = worker.call("plain_text")
+    assert said["content"] == [{"type": "text", "text": 'say "hi"'}]
+    assert "structuredContent" not in said
+    refused = worker.call("refused_by_hand")
+    assert refused["isError"] is True
+    assert (refused["content"], refused["structuredContent"]) == ([{"type": "text", "text": "sold out"}], {"left": 0})
     kinds = [block["type"] for block in worker.call("mixed")["content"]]
     assert kinds == ["text", "text", "image", "resource", "resource_link"]
     assert worker.call("raw_bytes")["content"][0]["resource"]["blob"] == "AP8="
@@ -69,6 +79,38 @@ def test_failures_are_results(worker: Worker) -> None:
     protocol = worker.answer(worker.start_call("fail", kind="protocol"))["error"]
     assert protocol == {"code": -32005, "message": "the warehouse is closed", "data": {"retryable": True}}
     assert 'raise ValueError(f"no such kind: {kind}")' in worker.log()
+
+
+def test_a_validator_that_fails_ends_its_call_and_no_other(worker: Worker) -> None:
+    assert worker.value("with_validator", code="a") == "apple"
+    # One more than may be under way: none of them stays.
+    for _ in range(MOST_CALLS + 1):
+        failed = worker.call("with_validator", code="b")
+        assert failed["content"][0]["text"] == "KeyError: 'b'"
+
+
+@pytest.mark.parametrize("name", ["fail_unspeakably", "fail_unspeakably_later"])
+def test_failures_that_have_no_json_form_are_answered(worker: Worker, name: str) -> None:
+    half = worker.call(name, kind="other")
+    assert half["isError"] is True
+    assert half["content"][0]["text"] == "ValueError: half a pair: \\ud800"
+    mute = worker.call(name, kind="message")
+    assert mute["content"][0]["text"] == "Unspeakable: its message cannot be read (SystemExit)"
+    for kind, error in (("details", "ToolError"), ("protocol", "ProtocolError")):
+        refused = worker.answer(worker.start_call(name, kind=kind))["error"]
+        assert refused["code"] == -32005
+        assert error in refused["message"]
+
+
+def test_failures_that_have_no_json_form_cost_no_thread() -> None:
+    # Both threads have run some of these by then, in the lead and out of the queue.
+    with Worker(SCENE, "--threads", "2") as worker:
+        waiting = [worker.start_call("wait_at_gate", name="crew") for _ in range(2)]
+        failing = [worker.start_call("fail_unspeakably", kind=kind) for kind in ("message", "details", "protocol") * 4]
+        opening = worker.start_call("open_gate_async", name="crew")
+        for request_id in [*waiting, *failing, opening]:
+            worker.answer(request_id)
+        assert worker.value("add", a=1) == 11
 
 
 def test_traceback_in_development() -> None:
@@ -120,6 +162,24 @@ def test_progress_log_and_caller(worker: Worker) -> None:
     assert second["params"]["progress"] == 2
     assert logged["params"] == {"level": "warning", "logger": "steps", "data": {"steps": 2}}
     worker.kept.clear()
+
+
+CALLER = {"io.toolgate/caller": {"id": "anna", "groups": ["staff"]}, "example/note": "n"}
+
+
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [({"TOOLGATE_GATEWAY": "1"}, {"id": "anna", "groups": ["staff"]}), ({}, {"id": None, "groups": []})],
+)
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_only_a_gateway_says_who_calls(era: str, env: dict[str, str], told: dict[str, Any]) -> None:
+    with Worker(era=era, env=env) as worker:
+        result = worker.answer(worker.start_call("who", meta=CALLER))["result"]
+        assert result["structuredContent"] == {**told, "note": "n"}
+        tools = worker.answer(worker.send("tools/list", {}))["result"]["tools"]
+        wanting = {tool["name"] for tool in tools if "io.toolgate/wants-caller" in tool.get("_meta", {})}
+        assert {"who", "steps"} <= wanting
+        assert not {"add", "with_session"} & wanting
 
 
 def test_nothing_is_sent_that_was_not_asked_for(shared_worker: Worker) -> None:

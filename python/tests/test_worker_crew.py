@@ -39,7 +39,7 @@ class Bench:
             registry.add(Tool(function, Declaration()))
         incoming, self.requests = os.pipe()
         self.answers, outgoing = os.pipe()
-        server = Server(registry, [], Output(outgoing), development=False)
+        self.server = server = Server(registry, [], Output(outgoing), development=False)
         server.peer.version = "2025-11-25"
         self.crew = Crew(incoming, server, 4)
         self.rings = 0
@@ -93,3 +93,17 @@ def test_after_a_quiet_while_the_supervisor_is_woken_again_and_relieves_a_slow_c
     assert bench.answer() == 3
     held.set()
     assert bench.answer() == 2
+
+
+def test_a_thread_that_stumbles_costs_only_its_message(bench: Bench) -> None:
+    receive = bench.server.receive
+
+    def stumbling(line: bytes) -> Any:
+        bench.server.receive = receive  # type: ignore[method-assign]
+        raise SystemExit("nothing should raise here")
+
+    for number in range(8):
+        bench.server.receive = stumbling  # type: ignore[method-assign]
+        bench.send(100 + number, "quick", number=number)
+        bench.send(number, "quick", number=number)
+        assert bench.answer() == number

@@ -43,6 +43,27 @@ def test_a_broken_file_does_not_harm_others(tmp_path: Path) -> None:
     assert "no_such_module" in log
 
 
+LAZY = """
+class Lazy:
+    def __getattr__(self, name):
+        raise RuntimeError("outside of a request")
+    __class__ = property(lambda self: self.nothing)
+
+request = Lazy()
+"""
+
+
+@pytest.mark.parametrize("source", [LAZY + GOOD, GOOD + "class Shop:\n    @handler\n    def stock(self) -> int: ...\n" + LAZY])
+def test_a_proxy_that_stands_for_nothing_harms_no_handler(tmp_path: Path, source: str) -> None:
+    (tmp_path / "lazy.py").write_text(source)
+    with Worker(str(tmp_path / "lazy.py")) as worker:
+        assert worker.value("fine") == 1
+        found = worker.answer(worker.send("server/discover", {}))["result"]
+        problems = [problem["message"] for problem in found.get("_meta", {}).get("io.toolgate/problems", [])]
+        assert all("'Shop'" in problem for problem in problems)
+        assert len(problems) == source.count("class Shop")
+
+
 def test_check_lists_the_tools() -> None:
     code, log = run_to_end([SCENE, "--check"])
     assert code == 0

@@ -98,6 +98,19 @@ def test_a_client_that_cannot_be_asked(shared_worker: Worker) -> None:
     assert "cannot ask" in result["content"][0]["text"]
 
 
+LINKS: Message = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}
+
+
+def test_a_link_is_asked_only_of_those_who_can_open_it(shared_worker: Worker) -> None:
+    asked = shared_worker.answer(shared_worker.start_call("sign_in", meta={**MODERN, **LINKS}))["result"]
+    ((key, question),) = asked["inputRequests"].items()
+    assert question["params"] == {"mode": "url", "message": "Sign in", "url": "https://shop.example/login"}
+    again = {"requestState": asked["requestState"], "inputResponses": {key: {"action": "accept"}}}
+    done = shared_worker.answer(shared_worker.start_call("sign_in", again=again, meta={**MODERN, **LINKS}))
+    assert done["result"]["structuredContent"] == {"result": "accept"}
+    assert shared_worker.call("sign_in")["isError"] is True
+
+
 def test_legacy_question(legacy: Worker) -> None:
     request_id = legacy.start_call("confirm", what="ship")
     question = legacy.read()

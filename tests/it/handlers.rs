@@ -1,7 +1,9 @@
 //! Python functions as tools, with real workers behind the gateway.
 
 mod business;
+mod callers;
 mod crashes;
+mod environments;
 mod pools;
 mod reloads;
 

@@ -37,7 +37,6 @@ export async function startServers(root) {
       { name: 'filesystem__read_text_file', arguments: { path: file }, expect: GREETING },
       { name: 'memory__search_nodes', arguments: { query: 'nothing' }, expect: 'entities' },
       { name: 'shop__list_articles', arguments: { category: 'kitchen' }, expect: 'MUG-01' },
-      { name: 'shop__restock', arguments: { deliveries: { 'TEE-L': 3 } }, expect: 'TEE-L' },
       { name: 'bindings__exchange_rate', arguments: { base: 'EUR', target: 'USD' }, expect: '1.0842' },
       { name: 'git__git_log', arguments: { repo_path: repository }, expect: COMMIT },
       { name: 'time__get_current_time', arguments: { timezone: 'UTC' }, expect: 'UTC' },
@@ -51,6 +50,7 @@ export async function startServers(root) {
       { name: 'everything-http__simple-prompt', arguments: {}, expect: 'prompt without arguments' },
       { name: 'everything__args-prompt', arguments: { city: 'Paris' }, expect: 'Paris' },
     ],
+    business: businessPlan(),
   };
   // Some clients read one page of a list only, so that all tools must be on the first.
   const fewer = ['--set', 'servers.everything-sse.allowed_tools=echo'];
@@ -74,6 +74,46 @@ async function businessExample(folder) {
     ...set('python', join(REPOSITORY, 'python/.venv/bin/python')),
     ...set('env.SHOP_DATABASE', join(folder, 'shop.db')),
   ];
+}
+
+/**
+ * All that the example project has, for the SDKs that people write clients with. Many clients share its database, so each
+ * brings what it takes, and order 1 is there as soon as one of them has ordered.
+ */
+function businessPlan() {
+  const lines = [{ sku: 'TEE-L', quantity: 1 }];
+  const address = { street: 'Rue 1', city: 'Paris', postcode: '75001' };
+  const tool = (name, args, expect) => ({ name, arguments: args, expect });
+  const skill = (path, expect) => ({ uri: `skill://${path}/SKILL.md`, expect });
+  return {
+    tools: [
+      tool('shop__restock', { deliveries: { 'TEE-L': 3 } }, 'TEE-L'),
+      tool('shop__place_order', { customer: 'Ada', lines, note: 'ring twice' }, 'ring twice'),
+      tool('shop__reserve', { sku: 'TEE-L' }, 'result'),
+      tool('shop__get_order', { order_id: 1 }, 'TEE-L'),
+      tool('shop__find_orders', { customer: 'Ad', since: '2020-01-01', sort: 'oldest', limit: 1 }, 'Ada'),
+      tool('shop__set_status', { order_id: 1, status: 'paid' }, 'paid'),
+      tool('shop__revenue', { first: '2020-01-01', last: '2999-12-31' }, '19'),
+      tool('shop__quote_shipping', { to: address, weight_kg: '1.5' }, 'swift'),
+      tool('shop__take_stock', { counts: [['MUG-02', 4]] }, 'MUG-02'),
+      tool('shop__stock_chart', { width: 20 }, 'image/png'),
+      tool('skills__find_skills', { query: 'place an order' }, 'skill://orders/place-an-order/SKILL.md'),
+      tool('skills__read_skill', { uri: 'skill://orders/returns' }, 'skill://orders/returns/return-form.md'),
+    ],
+    // Cancelling asks a person, whom these clients do not have.
+    refused: [
+      tool('shop__cancel_order', { order_id: 1 }, 'cannot ask'),
+      tool('shop__get_order', { order_id: 999999 }, 'there is no order'),
+    ],
+    described: [{ name: 'shop__place_order', expect: 'skill://orders/place-an-order' }],
+    resources: [
+      skill('finance/exchange-rates', 'exchange_rate'),
+      skill('inventory/restocking', 'restocking'),
+      skill('inventory/stock-take', 'stock-take'),
+      skill('orders/place-an-order', 'place-an-order'),
+      skill('orders/returns', 'returns'),
+    ],
+  };
 }
 
 async function startEverything(root, transport) {

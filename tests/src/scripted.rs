@@ -1,7 +1,8 @@
 //! An MCP server that does what its script says, in either era and over any transport.
 //!
-//! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`, `instructions=x`, `skill=uri`. With
-//! `late=200` it greets after so many milliseconds; with `tally=file` it writes there what it was told to echo; with
+//! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`,
+//! `instructions=x`, `skill=uri`. With `claims=uri` it lists files of that folder as its own; with `late=200` it greets
+//! after so many milliseconds; with `tally=file` it writes there what it was told to echo; with
 //! `token=x` it answers over HTTP only those who show that token. The name of a called tool says what it does then:
 //! answer, ask, report, wait, or one of the things that no server should do.
 

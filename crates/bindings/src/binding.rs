@@ -64,9 +64,13 @@ pub struct Parameter {
 /// How a list or an object is written in a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// `name=1&name=2`; the members of an object are parameters of their own.
+    /// `name=1&name=2`. An object cannot be written so.
     #[default]
     Repeated,
+    /// The same, but the members of an object are parameters of their own, unless the request has such parameters already.
+    Members,
+    /// As JSON, whatever it is.
+    Json,
     /// `name=1,2`, with this sign in between.
     Joined(char),
     /// `name[member]=1`.
@@ -78,12 +82,18 @@ pub enum Style {
 pub enum Body {
     /// As `application/json`.
     Json(Shape),
+    /// As JSON under another name, such as `application/merge-patch+json`.
+    JsonAs(String, Shape),
     /// As `application/x-www-form-urlencoded`; the value is an object.
     Form(Shape),
     /// As `multipart/form-data`, of texts only; the value is an object.
     Multipart(Shape),
+    /// The same, where these fields are files; their values are base64.
+    Files(Vec<String>, Shape),
     /// As `text/plain`.
     Text(Shape),
+    /// As `application/octet-stream`; the value is base64.
+    Bytes(Shape),
 }
 
 /// Makes a body of one kind.
@@ -106,7 +116,9 @@ impl Body {
     /// Its value.
     pub fn shape(&self) -> &Shape {
         match self {
-            Body::Json(shape) | Body::Form(shape) | Body::Multipart(shape) | Body::Text(shape) => shape,
+            Body::Json(shape) | Body::Form(shape) | Body::Multipart(shape) => shape,
+            Body::JsonAs(_, shape) | Body::Files(_, shape) => shape,
+            Body::Text(shape) | Body::Bytes(shape) => shape,
         }
     }
 }

@@ -19,10 +19,11 @@ mod tests;
 use serde_json::{Map, Value, json};
 use toolgate_config::reference::ReferenceError;
 use toolgate_governance::Micros;
+use url::Url;
 
 use crate::binding::defaults_of;
 use crate::template::BadTemplate;
-use crate::tool::{Effects, MAX_NAME, Tool, is_tool_name};
+use crate::tool::{BadSchema, Effects, MAX_NAME, Tool, check_schema, is_tool_name};
 use crate::url_template::BadUrl;
 
 /// How many tools one skill may have.
@@ -33,8 +34,8 @@ const MAX_DESCRIPTION: usize = 4096;
 const KEYS: [&str; 9] =
     ["name", "title", "description", "read_only", "idempotent", "destructive", "price", "input", "http"];
 
-/// Looks a variable up, if this skill may use it.
-pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
+/// Looks a variable up, if skills may send it to this address.
+pub type Variables<'a> = dyn Fn(&str, &Url) -> Option<String> + 'a;
 
 /// A tool that is not offered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,6 +83,9 @@ pub enum Why {
     /// The request could be made twice.
     #[error("'retries' needs 'idempotent: true' or 'read_only: true'; a call could take effect twice")]
     NotIdempotent,
+    /// Its arguments could not be checked.
+    #[error("'input' is no JSON Schema: {0}")]
+    Schema(#[from] BadSchema),
     /// Its address is none.
     #[error("'http.url': {0}")]
     Url(#[from] BadUrl),
@@ -89,7 +93,9 @@ pub enum Why {
     #[error(transparent)]
     Template(#[from] BadTemplate),
     /// A reference has no value.
-    #[error("{0} (variables for skills are named under bindings.secrets)")]
+    #[error(
+        "{0} (variables for skills are named under bindings.secrets, some of them for certain hosts only)"
+    )]
     Secret(#[from] ReferenceError),
 }
 
@@ -142,6 +148,7 @@ fn tool(entry: &Value, skill: &str, variables: &Variables<'_>) -> Result<Tool, W
     if input_schema.get("type") != Some(&json!("object")) {
         return Err(wrong("input", "a JSON Schema with 'type: object'"));
     }
+    check_schema(&input_schema)?;
     let read_only = flag(entry, "read_only")?.unwrap_or(false);
     let effects = Effects {
         read_only,

@@ -23,7 +23,7 @@ use url::Url;
 
 use crate::binding::{Binding, defaults_of};
 use crate::template::BadTemplate;
-use crate::tool::{Effects, Tool, Tools};
+use crate::tool::{BadSchema, Effects, Tool, Tools, check_schema};
 use crate::url_template::{BadUrl, UrlTemplate};
 pub use naming::Naming;
 use references::Document;
@@ -106,6 +106,9 @@ pub enum LeftOut {
     /// There is no secret for it.
     #[error("it needs one of the security schemes {0}; give a secret under auth")]
     Credential(String),
+    /// Its arguments could not be checked.
+    #[error("its arguments are described by no valid JSON Schema: {0}")]
+    Schema(#[from] BadSchema),
     /// Its server is not clear.
     #[error("it is not clear where it is: {0}; give base_url")]
     Server(BadUrl),
@@ -198,6 +201,7 @@ impl<'a> Operation<'a> {
         binding.timeout = settings.timeout;
         binding.retries = if effects.idempotent { settings.retries } else { 0 };
         let input_schema = input.schema();
+        check_schema(&input_schema)?;
         binding.defaults = defaults_of(&input_schema);
         let summary = self.text("summary");
         Ok(Tool {

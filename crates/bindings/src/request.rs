@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::binding::{Binding, Body, Parameter, Style};
 use crate::template::{Arguments, Template, written};
 use crate::url_template::{RESERVED, Unfit, with_query};
+use multipart::Part;
 
 /// A request that can be sent. Only its method is printed: the rest may be secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,6 +47,20 @@ pub enum BadArguments {
     /// A form is made of fields.
     #[error("the body must be an object, whose members are the fields of a form")]
     NoFields,
+    /// An object would become parameters that nobody described.
+    #[error("the argument '{0}' must not be an object")]
+    Object(String),
+    /// A member of an object would be a parameter that the request has already.
+    #[error("the argument '{argument}' must not have the member '{member}'")]
+    Taken {
+        /// The argument.
+        argument: String,
+        /// Its member.
+        member: String,
+    },
+    /// What shall be bytes is not written as such.
+    #[error("'{0}' must be bytes, written as base64")]
+    NoBytes(String),
 }
 
 impl Binding {
@@ -61,7 +76,7 @@ impl Binding {
             query.extend(value.value(&given).map(|value| (name.clone(), written(&value))));
         }
         for parameter in &self.query {
-            write_parameter(parameter, &given, &mut query);
+            self.write_parameter(parameter, &given, &mut query)?;
         }
         query.extend(self.fixed_query.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())));
         let url = with_query(self.url.fill(&given)?, &query)?;
@@ -75,6 +90,45 @@ impl Binding {
             }
         };
         Ok(Request { method: self.method.clone(), url, headers, body })
+    }
+
+    fn write_parameter(
+        &self,
+        parameter: &Parameter,
+        arguments: &Arguments,
+        query: &mut Vec<(String, String)>,
+    ) -> Result<(), BadArguments> {
+        let name = &parameter.name;
+        let Some(value) = parameter.value.value(arguments) else { return Ok(()) };
+        match (value, parameter.style) {
+            (value, Style::Json) => query.push((name.clone(), value.to_string())),
+            (value, Style::Joined(sign)) => query.push((name.clone(), joined(&value, sign))),
+            (Value::Array(items), _) => {
+                query.extend(items.iter().map(|item| (name.clone(), written(item))));
+            }
+            (Value::Object(members), Style::Deep) => {
+                let member =
+                    |(member, value): (&String, &Value)| (format!("{name}[{member}]"), written(value));
+                query.extend(members.iter().map(member));
+            }
+            (Value::Object(members), Style::Members) => {
+                if let Some(member) = members.keys().find(|member| self.has_parameter(member)) {
+                    return Err(BadArguments::Taken { argument: name.clone(), member: member.clone() });
+                }
+                query.extend(members.iter().map(|(member, value)| (member.clone(), written(value))));
+            }
+            (Value::Object(_), Style::Repeated) => return Err(BadArguments::Object(name.clone())),
+            (value, _) => query.push((name.clone(), written(&value))),
+        }
+        Ok(())
+    }
+
+    /// Whether the query has a parameter of this name, whatever the arguments are. Many servers take the first of two, which
+    /// would be the caller's.
+    fn has_parameter(&self, name: &str) -> bool {
+        self.fixed_query.iter().any(|(fixed, _)| fixed == name)
+            || self.url.query().iter().any(|(stated, _)| stated == name)
+            || self.query.iter().any(|parameter| parameter.name == name && parameter.style != Style::Members)
     }
 
     fn header_values(&self, arguments: &Arguments) -> Result<BTreeMap<String, String>, BadArguments> {
@@ -126,24 +180,6 @@ pub fn basic(user_and_password: &str) -> String {
     format!("Basic {}", STANDARD.encode(user_and_password))
 }
 
-fn write_parameter(parameter: &Parameter, arguments: &Arguments, query: &mut Vec<(String, String)>) {
-    let name = &parameter.name;
-    match (parameter.value.value(arguments), parameter.style) {
-        (None, _) => {}
-        (Some(Value::Array(items)), Style::Repeated | Style::Deep) => {
-            query.extend(items.iter().map(|item| (name.clone(), written(item))));
-        }
-        (Some(Value::Object(members)), Style::Repeated) => {
-            query.extend(members.iter().map(|(member, value)| (member.clone(), written(value))));
-        }
-        (Some(Value::Object(members)), Style::Deep) => {
-            query.extend(members.iter().map(|(member, value)| (format!("{name}[{member}]"), written(value))));
-        }
-        (Some(value), Style::Joined(sign)) => query.push((name.clone(), joined(&value, sign))),
-        (Some(value), _) => query.push((name.clone(), written(&value))),
-    }
-}
-
 /// A list as one text; an object as its members' names and values in turn.
 fn joined(value: &Value, sign: char) -> String {
     let pieces: Vec<String> = match value {
@@ -159,6 +195,10 @@ fn joined(value: &Value, sign: char) -> String {
 fn encode(body: &Body, value: &Value) -> Result<(String, Bytes), BadArguments> {
     Ok(match body {
         Body::Json(_) => ("application/json".to_owned(), Bytes::from(value.to_string())),
+        Body::JsonAs(kind, _) => (kind.clone(), Bytes::from(value.to_string())),
+        Body::Bytes(_) => {
+            ("application/octet-stream".to_owned(), Bytes::from(bytes("body", &written(value))?))
+        }
         Body::Text(_) => ("text/plain; charset=utf-8".to_owned(), Bytes::from(written(value))),
         Body::Form(_) => {
             let pairs = fields(value)?;
@@ -168,8 +208,23 @@ fn encode(body: &Body, value: &Value) -> Result<(String, Bytes), BadArguments> {
             let text = pairs.iter().map(pair).collect::<Vec<_>>().join("&");
             ("application/x-www-form-urlencoded".to_owned(), Bytes::from(text))
         }
-        Body::Multipart(_) => multipart::encode(&fields(value)?),
+        Body::Multipart(_) => multipart::encode(&parts(fields(value)?, &[])?),
+        Body::Files(files, _) => multipart::encode(&parts(fields(value)?, files)?),
     })
+}
+
+/// Fields as parts of a form, of which those with these names are files.
+fn parts(fields: Vec<(String, String)>, files: &[String]) -> Result<Vec<Part>, BadArguments> {
+    let part = |(name, value): (String, String)| {
+        let is_file = files.contains(&name);
+        let content = if is_file { bytes(&name, &value)? } else { value.into_bytes() };
+        Ok(Part { name, content, is_file })
+    };
+    fields.into_iter().map(part).collect()
+}
+
+fn bytes(name: &str, base64: &str) -> Result<Vec<u8>, BadArguments> {
+    STANDARD.decode(base64).map_err(|_| BadArguments::NoBytes(name.to_owned()))
 }
 
 /// The fields of a form; a list is a field for each of its items.

@@ -10,6 +10,9 @@ use crate::binding::Binding;
 /// The longest name of a tool.
 pub const MAX_NAME: usize = 64;
 
+/// How much is told of what is wrong with a schema, in characters.
+const MAX_WORDS: usize = 300;
+
 /// A tool bound to a request.
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -105,6 +108,26 @@ impl Tools {
         self.len() == other.len()
             && self.iter().zip(other.iter()).all(|(one, other)| one.definition() == other.definition())
     }
+}
+
+/// Why a schema of arguments is none: the gate could not check arguments by it, and let all of them pass.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words} (at '{path}' of the schema)")]
+pub struct BadSchema {
+    /// Where, as a JSON pointer.
+    pub path: String,
+    /// What is wrong.
+    pub words: String,
+}
+
+/// Whether arguments can be checked by a schema: it is one by the metaschema of 2020-12, and complete in itself.
+pub fn check_schema(schema: &Value) -> Result<(), BadSchema> {
+    let bad = |error: &jsonschema::ValidationError<'_>| BadSchema {
+        path: error.instance_path().to_string(),
+        words: error.to_string().chars().take(MAX_WORDS).collect(),
+    };
+    jsonschema::draft202012::meta::validate(schema).map_err(|error| bad(&error))?;
+    jsonschema::options().build(schema).map(drop).map_err(|error| bad(&error))
 }
 
 /// Whether a name can be that of a tool.

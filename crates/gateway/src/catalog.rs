@@ -8,6 +8,7 @@
 mod cursor;
 mod digest;
 mod entry;
+mod folders;
 mod kind;
 mod links;
 mod listing;
@@ -35,9 +36,6 @@ pub use view::{Lens, View};
 
 use links::Links;
 use templates::Template;
-
-/// The longest URI that is looked for in the folders of skills.
-const MAX_FILE_URI: usize = 2048;
 
 /// Everything that is offered, by all servers, under the names that clients use.
 #[derive(Debug)]
@@ -162,11 +160,6 @@ impl Catalog {
         self.item(Kind::Skill, uri).map(Item::route)
     }
 
-    /// Where a folder of a skill is read.
-    pub fn folder(&self, uri: &str) -> Option<Route> {
-        self.within_skill(uri)
-    }
-
     /// Whether a URI that nobody lists has a server all the same.
     pub fn takes_unlisted_resources(&self) -> bool {
         self.only_with_resources.is_some()
@@ -200,16 +193,18 @@ impl Catalog {
     }
 
     fn known_resource(&self, uri: &str) -> Option<Route> {
-        if let Some(item) = self.item(Kind::Resource, uri) {
+        let resources = self.items(Kind::Resource);
+        if let Some(item) = self.links.alias(uri).and_then(|at| resources.get(at)) {
             return Some(item.route());
         }
-        if let Some(item) = self.first_holders.get(uri).and_then(|at| self.items(Kind::Resource).get(*at)) {
+        let listed = self.item(Kind::Resource, uri);
+        if let Some(inside) = self.within_own_skill(uri, listed) {
+            return Some(inside);
+        }
+        if let Some(item) = listed.or_else(|| resources.get(*self.first_holders.get(uri)?)) {
             return Some(item.route());
         }
-        if let Some(item) = self.links.alias(uri).and_then(|at| self.items(Kind::Resource).get(at)) {
-            return Some(item.route());
-        }
-        self.within_skill(uri).or_else(|| self.by_template(uri))
+        self.within_skill(uri).or_else(|| self.within_category(uri)).or_else(|| self.by_template(uri))
     }
 
     fn by_template(&self, uri: &str) -> Option<Route> {
@@ -227,21 +222,6 @@ impl Catalog {
             }
         }
         best.map(|(_, item, native)| Route { native: Arc::from(native), ..item.route() })
-    }
-
-    /// A skill that is listed owns all that is in its folder.
-    fn within_skill(&self, uri: &str) -> Option<Route> {
-        if uri.len() > MAX_FILE_URI || self.items(Kind::Skill).is_empty() {
-            return None;
-        }
-        let mut folder = uri;
-        loop {
-            if let Some(item) = self.item(Kind::Skill, &format!("{folder}/SKILL.md")) {
-                let skill = Some(Arc::clone(item.native()));
-                return Some(Route { native: Arc::from(uri), skill, ..item.route() });
-            }
-            folder = folder.rsplit_once('/')?.0;
-        }
     }
 
     fn only_server(&self, uri: &str) -> Option<Route> {

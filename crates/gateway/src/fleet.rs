@@ -34,6 +34,8 @@ pub struct Desired {
     pub tool_timeouts: Vec<(Pattern, Duration)>,
     /// Whether the prices that its tools name themselves count where the operator named none.
     pub trusts_prices: bool,
+    /// Whether its tools are told who calls them, where they want to know. Nobody else learns of it.
+    pub tells_caller: bool,
     /// Tells the versions of its own files apart, where they are watched.
     pub files: Option<u64>,
 }
@@ -48,6 +50,7 @@ impl From<ServerSpec> for Desired {
             keeps_long_output: false,
             tool_timeouts: Vec::new(),
             trusts_prices: false,
+            tells_caller: false,
             files: None,
         }
     }

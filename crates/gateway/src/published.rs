@@ -16,6 +16,9 @@ use crate::sight::Sight;
 /// How many classes of clients have their lists ready. Beyond it all are made anew when they are asked for.
 const MAX_VIEWS: usize = 1024;
 
+/// In the `_meta` of a tool: it wants to know who calls.
+const WANTS_CALLER: &str = "io.toolgate/wants-caller";
+
 /// The catalogue and the servers it was made of.
 #[derive(Debug)]
 pub struct Published {
@@ -36,6 +39,8 @@ pub struct Tool {
     pub target: Arc<Target>,
     /// What its arguments must be, where it says so.
     pub check: Option<ToolCheck>,
+    /// Whether it is told who calls.
+    pub wants_caller: bool,
 }
 
 impl Published {
@@ -53,13 +58,17 @@ impl Published {
             .collect::<Vec<_>>();
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
-        let catalog = Catalog::merge(listings, naming).with_skills(skills);
+        let is_ours = |at: usize| members.get(at).is_some_and(|member| member.is_in_process());
+        let catalog = Catalog::merge(listings, naming, &is_ours).with_skills(skills);
         let tools = catalog
             .items(Kind::Tool)
             .iter()
             .map(|item| {
-                let price = members.get(item.server()).and_then(|member| member.declared_price(item.entry()));
+                let member = members.get(item.server());
+                let price = member.and_then(|member| member.declared_price(item.entry()));
+                let is_told = member.is_some_and(|member| member.desired.tells_caller);
                 let tool = Tool {
+                    wants_caller: is_told && item.entry().has_meta(WANTS_CALLER),
                     target: Arc::new(Target::of(item, toolgate_governance::Kind::Tool, price)),
                     check: item.entry().input_schema().map(ToolCheck::new),
                 };

@@ -41,6 +41,8 @@ pub struct Routed {
     pub native: Option<(Span, Arc<str>)>,
     /// `Mcp-Param-…` headers that the tool wants.
     pub parameters: Vec<(String, String)>,
+    /// Whether the tool is told who calls.
+    pub tells_caller: bool,
 }
 
 impl Target {
@@ -66,6 +68,7 @@ impl Routed {
             target: Some(target),
             skill: None,
             parameters: Vec::new(),
+            tells_caller: false,
         }
     }
 }
@@ -80,7 +83,7 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
             let member = published.members.get(item.server()).ok_or_else(no_such_server)?;
             let tool = published.tool(item.exposed_name()).ok_or_else(unknown)?;
             let routed = Routed::new(member, Arc::clone(&tool.target), message.place(Field::Name));
-            Ok(Routed { parameters: parameters(item, message), ..routed })
+            Ok(Routed { parameters: parameters(item, message), tells_caller: tool.wants_caller, ..routed })
         }
         Some(Method::PromptsGet) => {
             let name = required(message, Field::Name, "name")?;

@@ -44,6 +44,14 @@ pub(crate) enum WhatPlace<'a> {
     Wild,
 }
 
+/// Patterns over addresses. `skill://category/name` is another address of a skill's document, so a rule about it is one
+/// about the document.
+fn with_documents(addresses: &[String]) -> Vec<String> {
+    let alias = |address: &&String| address.starts_with("skill://") && !address.ends_with(['*', '/']);
+    let documents = addresses.iter().filter(alias).filter(|address| !address.ends_with("/SKILL.md"));
+    addresses.iter().cloned().chain(documents.map(|address| format!("{address}/SKILL.md"))).collect()
+}
+
 impl WhoSelector {
     pub(crate) fn compile(who: &Who) -> Result<WhoSelector, PatternError> {
         Ok(WhoSelector { callers: PatternSet::parse(&who.callers)?, groups: PatternSet::parse(&who.groups)? })
@@ -82,7 +90,7 @@ impl WhatSelector {
         Ok(WhatSelector {
             servers: PatternSet::parse(&what.servers)?,
             tools: PatternSet::parse(&what.tools)?,
-            resources: PatternSet::parse(&what.resources)?,
+            resources: PatternSet::parse(&with_documents(&what.resources))?,
             prompts: PatternSet::parse(&what.prompts)?,
         })
     }
@@ -117,5 +125,26 @@ impl WhatSelector {
             Kind::Resource => &self.resources,
             Kind::Prompt => &self.prompts,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_of_a_skill_covers_its_document() {
+        let check = |pattern: &str, address: &str, expected: bool| {
+            let what = What { resources: vec![pattern.to_owned()], ..What::default() };
+            let covers = WhatSelector::compile(&what).unwrap().covers(&Subject::resource("skills", address));
+            assert_eq!(covers, expected, "{pattern} {address}");
+        };
+        check("skill://hr/payroll", "skill://hr/payroll/SKILL.md", true);
+        check("skill://*/payroll", "skill://hr/payroll/SKILL.md", true);
+        check("skill://hr/payroll/SKILL.md", "skill://hr/payroll/SKILL.md", true);
+        check("skill://hr/*", "skill://hr/payroll/SKILL.md", true);
+        check("skill://hr/pay", "skill://hr/payroll/SKILL.md", false);
+        check("skill://hr/payroll", "skill://hr/payroll/secret.md", false);
+        check("file://hr/payroll", "file://hr/payroll/SKILL.md", false);
     }
 }

@@ -25,10 +25,17 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Caller:
-    """The program that called. It says so itself: good for logs and messages, not for decisions about rights."""
+    """Who called."""
 
     name: str | None
+    """The client's program. It says so itself: good for logs and messages, not for decisions about rights."""
     version: str | None
+    """The version of that program, as it says itself."""
+    id: str | None = None
+    """Whom the gateway took the caller for, as its rules and its ledger name it. A gateway lets nobody else say it;
+    a client without a gateway before it could say anything, so nothing is believed where there is none."""
+    groups: tuple[str, ...] = ()
+    """The groups that the gateway knows the caller to be in."""
 
 
 @dataclass(frozen=True)

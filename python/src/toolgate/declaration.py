@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, TypeVar, overload
+from typing import Any, TypeGuard, TypeVar, overload
 
 MARK = "__toolgate_handler__"
 """The attribute under which a function carries its declaration."""
@@ -76,14 +76,14 @@ def handler(function: F | None = None, /, **said: Any) -> F | Callable[[F], F]:
             title: A name for people.
             description: What models read; otherwise the first paragraph of the docstring.
             price: What a call costs, in the gateway's units; exact to a millionth.
-            expected_duration: How long a call usually takes, in seconds or as a `timedelta`.
-            supports_async: Whether a call may run on as a task while its client is away.
+            expected_duration: How long a call usually takes, in seconds or as a `timedelta`; clients are told.
+            supports_async: Whether a call may run on as a task while its client is away; clients are told.
             skill: The skill that explains the tool, as `category/name`.
-            tags: Words to find and to govern tools by.
+            tags: Words that say what it is about; clients are told.
             read_only: It changes nothing.
             destructive: It may destroy something, and not only add.
-            idempotent: Calling it again with the same arguments changes nothing more; the gateway may then repeat a
-                call that was lost.
+            idempotent: Calling it again with the same arguments changes nothing more; clients are told, who may then
+                repeat a call that was lost. The gateway itself repeats none.
             open_world: It reaches out to things beyond this system.
             session: Makes what a parameter named `session` gets: a value, or a context manager that is entered around
                 the call.
@@ -115,8 +115,15 @@ def take_registered() -> list[object]:
 
 
 def declaration_of(candidate: object) -> Declaration | None:
-    """Return what was said about a function or method, or nothing where it is no handler."""
-    found = getattr(candidate, MARK, None)
+    """Return what was said about a function or method, or nothing where it is no handler.
+
+    Many modules have proxies at their top that stand for something of the present request, and raise what they like
+    where there is none.
+    """
+    try:
+        found = getattr(candidate, MARK, None)
+    except Exception:
+        return None
     return found if isinstance(found, Declaration) else None
 
 
@@ -129,7 +136,7 @@ def handlers_of(candidate: object) -> Iterator[tuple[Callable[..., Any], Declara
     if own is not None and callable(candidate):
         yield candidate, own
         return
-    for attribute in marked_attributes(candidate if isinstance(candidate, type) else type(candidate)):
+    for attribute in marked_attributes(candidate if is_class(candidate) else type(candidate)):
         member = getattr(candidate, attribute)
         declaration = declaration_of(member)
         if declaration is not None and not needs_instance(candidate, attribute):
@@ -147,9 +154,14 @@ def marked_attributes(owner: type) -> Iterator[str]:
                 yield attribute
 
 
+def is_class(candidate: object) -> TypeGuard[type]:
+    """Tell whether something is a class, by what it is and not by what it says: a proxy may raise where it is asked."""
+    return issubclass(type(candidate), type)
+
+
 def needs_instance(candidate: object, attribute: str) -> bool:
     """Tell whether a method of a class can only be called on an instance of it."""
-    if not isinstance(candidate, type):
+    if not is_class(candidate):
         return False
     for base in candidate.__mro__:
         if attribute in vars(base):

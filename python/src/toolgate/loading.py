@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolgate.declaration import Declaration, handlers_of, marked_attributes, needs_instance, take_registered
+from toolgate.declaration import Declaration, handlers_of, is_class, marked_attributes, needs_instance, take_registered
 from toolgate.errors import HandlerError
 from toolgate.registry import Registry
 from toolgate.tool import Tool
@@ -92,15 +92,15 @@ class _Loader:
             self.problems.append(Problem(source, f"cannot be searched for handlers: {type(error).__name__}: {error}"))
 
     def _collect(self, source: str, module: types.ModuleType, registered: list[object]) -> None:
-        candidates = [value for value in vars(module).values() if not isinstance(value, types.ModuleType)]
+        candidates = [value for value in vars(module).values() if not issubclass(type(value), types.ModuleType)]
         for candidate in [*candidates, *registered]:
-            if isinstance(candidate, type) and candidate.__module__ != module.__name__:
+            if is_class(candidate) and candidate.__module__ != module.__name__:
                 continue
             for function, declaration in handlers_of(candidate):
                 self._add(source, function, declaration)
-        instances = [value for value in [*candidates, *registered] if not isinstance(value, type)]
+        instances = [value for value in [*candidates, *registered] if not is_class(value)]
         for owner in candidates:
-            if isinstance(owner, type) and owner.__module__ == module.__name__:
+            if is_class(owner) and owner.__module__ == module.__name__:
                 self.problems.extend(Problem(source, message) for message in _without_instance(owner, instances))
 
     def _add(self, source: str, function: Callable[..., Any], declaration: Declaration) -> None:
@@ -129,7 +129,7 @@ def describe_import_error(error: BaseException) -> str:
 
 def _without_instance(owner: type, instances: list[object]) -> Iterator[str]:
     waiting = [attribute for attribute in marked_attributes(owner) if needs_instance(owner, attribute)]
-    if waiting and not any(isinstance(instance, owner) for instance in instances):
+    if waiting and not any(issubclass(type(instance), owner) for instance in instances):
         yield (
             f"class '{owner.__name__}' has handlers ({', '.join(waiting)}), but no instance of it was found; "
             f"make one at the top of the module, or pass one to toolgate.register"

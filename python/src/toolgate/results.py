@@ -48,9 +48,18 @@ def write(value: Any, output: Output | None) -> Written:
     return _value(written, wrapped=not written.startswith(b"{")), b""
 
 
+def message_of(error: BaseException) -> str:
+    """Tell what an exception says, in characters that JSON has: half of a surrogate pair is none of them."""
+    try:
+        message = str(error)[:LONGEST_MESSAGE]
+    except BaseException as flaw:
+        return f"its message cannot be read ({type(flaw).__name__})"
+    return message.encode("utf-8", "backslashreplace").decode()
+
+
 def write_failure(error: BaseException, traceback: str | None) -> Written:
     """Write an exception as a tool result that a model can read and react to."""
-    message = str(error)[:LONGEST_MESSAGE]
+    message = message_of(error)
     kind = type(error).__name__
     told = isinstance(error, ToolError)
     text = message if told and message else f"{kind}: {message}" if message else kind
@@ -60,7 +69,7 @@ def write_failure(error: BaseException, traceback: str | None) -> Written:
         if error.details is not None:
             about["details"] = error.details
     if traceback is not None:
-        about["traceback"] = traceback
+        about["traceback"] = traceback.encode("utf-8", "backslashreplace").decode()
     content = to_json([{"type": "text", "text": text}])
     return b'"content":' + content + b',"isError":true', b'"io.toolgate/error":' + to_json(about, fallback=str)
 

@@ -151,6 +151,9 @@ class Tool:
         if annotations:
             definition["annotations"] = annotations
         meta = _meta(said)
+        if any(not slot.is_session for slot in self._signature.slots):
+            # Who calls is told to those handlers only that could look.
+            meta["io.toolgate/wants-caller"] = True
         if meta:
             definition["_meta"] = meta
         return definition

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from toolgate import (
+    Audio,
     CallCancelledError,
     Context,
     Image,
@@ -22,8 +23,10 @@ from toolgate import (
     Resource,
     ResourceLink,
     Result,
+    Text,
     ToolError,
     handler,
+    register,
 )
 
 GATES: defaultdict[str, threading.Event] = defaultdict(threading.Event)
@@ -63,6 +66,12 @@ def wait_at_gate(name: str) -> str:
 @handler
 def open_gate(name: str) -> None:
     """Let those who wait at the gate pass."""
+    GATES[name].set()
+
+
+@handler
+async def open_gate_async(name: str) -> None:
+    """Let them pass although no thread is free."""
     GATES[name].set()
 
 
@@ -144,6 +153,42 @@ def fail(kind: str) -> str:
     raise ValueError(f"no such kind: {kind}")
 
 
+class Unspeakable(Exception):
+    """Fails once more where it is asked what happened."""
+
+    def __str__(self) -> str:
+        raise SystemExit("no words")
+
+
+@handler
+def fail_unspeakably(kind: str) -> str:
+    """Fail with something that has no JSON form."""
+    if kind == "message":
+        raise Unspeakable
+    if kind == "details":
+        raise ToolError("see the details", details={"half": "\ud800"})
+    if kind == "protocol":
+        raise ProtocolError("see the data", data=Unspeakable())
+    raise ValueError("half a pair: \ud800")
+
+
+@handler
+async def fail_unspeakably_later(kind: str) -> str:
+    """Fail with something that has no JSON form, in the event loop."""
+    return fail_unspeakably(kind)
+
+
+def look_up(code: str) -> str:
+    """Validate a code by a table, and forget that the table may not have it."""
+    return {"a": "apple"}[code]
+
+
+@handler
+def with_validator(code: Annotated[str, AfterValidator(look_up)]) -> str:
+    """Take a code."""
+    return code
+
+
 @handler
 def wrong_type() -> int:
     """Return something else than it declares."""
@@ -176,6 +221,36 @@ def picture() -> Image:
 def mixed() -> list[object]:
     """Return several kinds of content."""
     return ["text", {"n": 1}, Image(b"x", "image/gif"), Resource("file:///a", "hi"), ResourceLink("file:///b", "b")]
+
+
+@handler
+def sound() -> Audio:
+    """Return a sound."""
+    return Audio(b"RIFF")
+
+
+@handler
+def plain_text() -> Text:
+    """Return text that is no JSON text."""
+    return Text('say "hi"')
+
+
+@handler
+def refused_by_hand() -> Result:
+    """Return a failure put together by hand."""
+    return Result(content=[Text("sold out")], structured={"left": 0}, is_error=True)
+
+
+@handler
+def who(ctx: Context) -> dict[str, object]:
+    """Tell who called, and what came along."""
+    return {"id": ctx.caller.id, "groups": list(ctx.caller.groups), "note": ctx.meta.get("example/note")}
+
+
+@handler
+async def sign_in(ctx: Context) -> str:
+    """Send the user to a page."""
+    return (await ctx.elicit_url("Sign in", "https://shop.example/login")).action
 
 
 @handler
@@ -222,6 +297,27 @@ class Counter:
 
 
 counter = Counter()
+
+
+class Shelf:
+    """Made where the worker does not look."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    @handler
+    async def label_later(self) -> str:
+        """Tell the label, later."""
+        await asyncio.sleep(0)
+        return self.label
+
+
+def furnish() -> None:
+    """Put up a shelf."""
+    register(Shelf("top"))
+
+
+furnish()
 
 
 @handler

@@ -15,6 +15,7 @@ export async function play(connect) {
     for (const { name, arguments: args, expect } of plan.tools) {
       await check(`call ${name}`, async () => expectText(await client.call(name, args), expect));
     }
+    if (client.isSdk) await playBusiness(client, plan.business);
     if (plan.resources.length > 0) {
       await check('list resources', async () => expectNames(await client.resources(), plan.resources, 'uri'));
     }
@@ -32,9 +33,28 @@ export async function play(connect) {
   process.exit();
 }
 
+async function playBusiness(client, { tools, refused, described, resources }) {
+  for (const { name, arguments: args, expect } of tools) {
+    await check(`call ${name}`, async () => expectText(await client.call(name, args), expect));
+  }
+  for (const { name, arguments: args, expect } of refused) {
+    await check(`refused ${name}`, async () => expectFailure(await client.call(name, args), expect));
+  }
+  for (const { name, expect } of described) {
+    await check(`described ${name}`, async () => {
+      const tool = (await client.tools()).find((tool) => tool.name === name);
+      if (!tool?.description?.includes(expect)) throw new Error(`expected ${expect} in ${tool?.description}`);
+    });
+  }
+  for (const { uri, expect } of resources) {
+    await check(`read ${uri}`, async () => expectText(await client.read(uri), expect));
+  }
+}
+
 /** The methods above for a client of either TypeScript SDK, whose surfaces agree as far as the plan goes. */
 export function sdkClient(client) {
   return {
+    isSdk: true,
     tools: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
     resources: async () => (await client.listResources()).resources,
@@ -63,4 +83,9 @@ function expectNames(listed, wanted, key) {
 function expectText(result, expected) {
   const text = JSON.stringify(result);
   if (result.isError || !text.includes(expected)) throw new Error(`expected ${expected} in ${text.slice(0, 500)}`);
+}
+
+function expectFailure(result, expected) {
+  const text = JSON.stringify(result);
+  if (!result.isError || !text.includes(expected)) throw new Error(`expected a failure with ${expected}: ${text}`);
 }

@@ -28,7 +28,12 @@ impl Scripted {
         let resources = (0..more).map(
             |number| json!({"uri": format!("scene://thing/{number:04}"), "name": format!("thing {number}")}),
         );
-        page("resources", resources.collect(), params)
+        let claimed = self.value("claims").into_iter().flat_map(|folder| {
+            let alias = json!({"io.toolgate/alias": folder});
+            ["SKILL.md", "templates/mail.md"]
+                .map(|file| json!({"uri": format!("{folder}/{file}"), "name": "claimed", "_meta": alias}))
+        });
+        page("resources", resources.chain(claimed).collect(), params)
     }
 
     pub(super) fn templates(&self) -> Value {

@@ -27,6 +27,8 @@ pub(crate) fn servers(config: &Config) -> Vec<Desired> {
             keeps_long_output: server.long_output == LongOutput::Spill,
             tool_timeouts: timeouts(server),
             trusts_prices: server.trust_prices,
+            // Only handlers have sources.
+            tells_caller: server.sources.is_some(),
             files: server.sources.as_ref().and_then(python_files::version),
         })
     });

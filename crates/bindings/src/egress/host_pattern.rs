@@ -4,7 +4,7 @@
 
 use std::net::Ipv6Addr;
 
-use url::Host;
+use url::{Host, Url};
 
 /// A host, or all hosts below a domain, and their port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,13 @@ impl HostPattern {
             None => Name::Exactly(canonical(name).ok_or_else(bad)?),
         };
         Ok(HostPattern { name, port })
+    }
+
+    /// Whether the host and the port of an address fit.
+    pub fn fits_url(&self, url: &Url) -> bool {
+        let usual_port = if url.scheme() == "http" { 80 } else { 443 };
+        let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+        self.fits(host, url.port().unwrap_or(usual_port), usual_port)
     }
 
     /// Whether a host, as a parsed address has it, and its port fit.

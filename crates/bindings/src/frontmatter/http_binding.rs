@@ -6,13 +6,14 @@ use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TR
 use serde_json::{Map, Value};
 use toolgate_config::reference::expand_variables;
 use toolgate_config::{Secret, duration};
+use url::Url;
 
 use super::{Variables, Why, only_known, text, wrong};
 use crate::binding::{
     Binding, Body, BodyKind, LONGEST_TIMEOUT, METHODS, MOST_RETRIES, Parameter, Shape, Style,
 };
 use crate::template::{Template, written};
-use crate::url_template::UrlTemplate;
+use crate::url_template::{BadUrl, UrlTemplate};
 
 const KEYS: [&str; 12] = [
     "method",
@@ -39,23 +40,26 @@ pub(super) fn read(http: &Map<String, Value>, variables: &Variables<'_>) -> Resu
     if url.contains("${") {
         return Err(Why::SecretInUrl);
     }
-    let mut binding = Binding::new(method, UrlTemplate::parse(url)?);
+    let url = UrlTemplate::parse(url)?;
+    let host = Url::parse(url.origin()).map_err(|_| BadUrl::Host)?;
+    let variables = |name: &str| variables(name, &host);
+    let mut binding = Binding::new(method, url);
     for (name, value) in members(http, "query")? {
         let value = written(value);
         if value.contains("${") {
-            binding.fixed_query.push((name.clone(), Secret::new(expand_variables(&value, variables)?)));
+            binding.fixed_query.push((name.clone(), Secret::new(expand_variables(&value, &variables)?)));
         } else {
             let value = Template::parse(&value)?;
             binding.query.push(Parameter { name: name.clone(), value, style: Style::default() });
         }
     }
     for (name, value) in members(http, "headers")? {
-        let value = expand_variables(&written(value), variables)?;
+        let value = expand_variables(&written(value), &variables)?;
         binding.fixed_headers.push(header(name, value)?);
     }
     if let Some(reference) = text(http, "auth_ref")? {
         let variable = reference.strip_prefix("env:").ok_or_else(|| wrong("http.auth_ref", "env:NAME"))?;
-        let token = expand_variables(&format!("${{{variable}}}"), variables)?;
+        let token = expand_variables(&format!("${{{variable}}}"), &variables)?;
         binding.fixed_headers.push(header("authorization", format!("Bearer {token}"))?);
     }
     binding.body = body(http)?;

@@ -3,8 +3,8 @@ use serde_json::Value;
 use super::*;
 use crate::binding::Binding;
 
-fn variables(name: &str) -> Option<String> {
-    (name == "KEY").then(|| "s3cret".to_owned())
+fn variables(name: &str, host: &Url) -> Option<String> {
+    (name == "KEY" && host.host_str() == Some("h")).then(|| "s3cret".to_owned())
 }
 
 fn declared(http: &Value, more: &Value) -> Result<Tool, Why> {
@@ -66,6 +66,14 @@ fn what_is_not_understood_is_refused() {
     check(json!({"url": "https://{a}/"}), none(), "host");
     check(json!({"url": "https://h/${ENV:KEY}"}), none(), "headers and in values of the query");
     check(json!({"url": "https://h/", "headers": {"X": "${ENV:OTHER}"}}), none(), "OTHER");
+    check(json!({"url": "https://other/", "headers": {"X": "${ENV:KEY}"}}), none(), "for certain hosts only");
+    check(json!({"url": "https://other/", "query": {"x": "${ENV:KEY}"}}), none(), "for certain hosts only");
+    check(json!({"url": "https://other/", "auth_ref": "env:KEY"}), none(), "for certain hosts only");
+    let untrue = json!({"input": {"type": "object", "properties": {"a": {"type": "file"}}}});
+    check(json!({"url": "https://h/"}), untrue, "at '/properties/a/type'");
+    let elsewhere =
+        json!({"input": {"type": "object", "properties": {"a": {"$ref": "https://h/schema.json"}}}});
+    check(json!({"url": "https://h/"}), elsewhere, "'input' is no JSON Schema");
     check(json!({"url": "https://h/", "headers": {"X": "${file:/etc/passwd}"}}), none(), "file:/etc/passwd");
     check(json!({"url": "https://h/", "headers": {"X": "a\r\nb: c"}}), none(), "'X'");
     check(json!({"url": "https://h/", "headers": {"Host": "evil"}}), none(), "'Host'");

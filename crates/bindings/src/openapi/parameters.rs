@@ -61,13 +61,17 @@ pub(super) fn read(
         }
         seen.push((name, place));
         let required = parameter.get("required") == Some(&json!(true));
-        let Some(place) = placed(name, place, parameter)? else {
+        let Some(mut place) = placed(name, place, parameter)? else {
             continue;
         };
         let content = parameter.get("content").and_then(Value::as_object);
         let described = content.and_then(|content| content.values().next()?.get("schema"));
         let described = parameter.get("schema").or(described).unwrap_or(&Value::Bool(true));
         let mut described = schema::whole(document, described);
+        // Where nothing says that it is an object, an object would be parameters of the caller's choice.
+        if place == Place::Query(Style::Repeated) && described.get("type") == Some(&json!("object")) {
+            place = Place::Query(Style::Members);
+        }
         if let (Some(words), Some(members)) = (text("description"), described.as_object_mut()) {
             members.entry("description").or_insert_with(|| json!(words));
         }
@@ -81,6 +85,15 @@ fn placed(name: &str, place: &str, parameter: &Value) -> Result<Option<Place>, L
     let style = parameter.get("style").and_then(Value::as_str);
     let explode = parameter.get("explode").and_then(Value::as_bool);
     let unsupported = || LeftOut::Style(name.to_owned());
+    if let Some(content) = parameter.get("content").and_then(Value::as_object) {
+        let kind = content.keys().next().map(|kind| super::body::essence(kind));
+        let is_json = kind.is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"));
+        return if place == "query" && is_json {
+            Ok(Some(Place::Query(Style::Json)))
+        } else {
+            Err(unsupported())
+        };
+    }
     Ok(Some(match (place, style) {
         ("path", None | Some("simple")) => Place::Path,
         ("query", None | Some("form")) if explode != Some(false) => Place::Query(Style::Repeated),

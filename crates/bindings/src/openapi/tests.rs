@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -131,6 +132,162 @@ fn bodies_are_one_argument_and_circles_are_cut() {
     let login = built.tools.get("login").unwrap();
     let request = login.binding.request(json!({"body": {"user": "ä&b"}}).as_object().unwrap()).unwrap();
     assert_eq!(&*request.body, b"user=%C3%A4%26b");
+}
+
+/// A document with one operation, `op`.
+fn document(operation: &Value) -> Value {
+    let mut operation = operation.clone();
+    operation["operationId"] = json!("op");
+    json!({"openapi": "3.1.0", "servers": [{"url": "https://h"}], "paths": {"/": {"post": operation}}})
+}
+
+fn body_of(kind: &str, schema: &Value) -> Value {
+    json!({"requestBody": {"content": {kind: {"schema": schema}}}})
+}
+
+#[test]
+fn bodies_are_sent_as_the_type_that_is_asked_for() {
+    let check = |kind: &str, schema: Value, body: Value, sent: &str, bytes: &[u8]| {
+        let built = tools(&document(&body_of(kind, &schema)), &settings()).unwrap();
+        let tool = built.tools.get("op").unwrap_or_else(|| panic!("{:?}", built.left_out));
+        let request = tool.binding.request(json!({ "body": body }).as_object().unwrap()).unwrap();
+        assert!(request.headers["content-type"].starts_with(sent), "{kind}");
+        assert!(request.body.windows(bytes.len()).any(|piece| piece == bytes), "{kind}");
+        tool.input_schema["properties"]["body"].clone()
+    };
+    check(
+        "application/merge-patch+json",
+        json!({}),
+        json!({"a": 1}),
+        "application/merge-patch+json",
+        br#"{"a":1}"#,
+    );
+    check("*/*", json!({}), json!({"a": 1}), "application/json", br#"{"a":1}"#);
+    let binary = json!({"type": "string", "format": "binary"});
+    let schema = check(
+        "application/octet-stream",
+        binary.clone(),
+        json!("AP8="),
+        "application/octet-stream",
+        b"\x00\xff",
+    );
+    assert_eq!(schema["contentEncoding"], "base64");
+    let form =
+        json!({"type": "object", "properties": {"file": binary, "more": {"type": "array", "items": binary}}});
+    let body = json!({"file": "AP8=", "more": ["AQI="]});
+    let schema = check("multipart/form-data", form, body, "multipart/form-data", b"\x00\xff");
+    assert_eq!(schema["properties"]["more"]["items"]["contentEncoding"], "base64");
+}
+
+#[test]
+fn parameters_that_are_json_are_sent_as_json() {
+    let with = |schema: Value, more: Value| {
+        let mut parameter = json!({"name": "filter", "in": "query", "schema": schema});
+        parameter.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        tools(&document(&json!({"parameters": [parameter]})), &settings()).unwrap()
+    };
+    let url = |built: &Built, value: Value| {
+        let arguments = json!({ "filter": value });
+        let made = built.tools.get("op").unwrap().binding.request(arguments.as_object().unwrap());
+        made.map(|request| request.url).map_err(|error| error.to_string())
+    };
+    let json_content = json!({"content": {"application/json": {"schema": {"type": "object"}}}});
+    let as_json = with(Value::Null, json_content);
+    assert_eq!(url(&as_json, json!({"a": 1})).unwrap(), "https://h/?filter=%7B%22a%22%3A1%7D");
+    let as_members = with(json!({"type": "object"}), json!({}));
+    assert_eq!(url(&as_members, json!({"a": 1})).unwrap(), "https://h/?a=1");
+    let open = with(json!({}), json!({}));
+    assert!(url(&open, json!({"a": 1})).unwrap_err().contains("must not be an object"));
+    let xml = with(Value::Null, json!({"content": {"application/xml": {}}}));
+    assert_eq!(xml.left_out, [("op".to_owned(), LeftOut::Style("filter".to_owned()))]);
+}
+
+#[test]
+fn what_is_no_schema_leaves_its_operation_out() {
+    for schema in [
+        json!({"type": "file"}),
+        json!({"properties": {"a": {"type": "string", "required": true}}}),
+        json!({"minimum": "1"}),
+        json!({"enum": "a"}),
+        json!({"pattern": "("}),
+    ] {
+        let built = tools(&document(&body_of("application/json", &schema)), &settings()).unwrap();
+        let [(_, LeftOut::Schema(why))] = &*built.left_out else { panic!("{schema}: {:?}", built.left_out) };
+        assert!(why.path.starts_with("/properties/body") || schema.get("pattern").is_some(), "{why}");
+    }
+}
+
+/// Something like a schema: members that schemas have, with values that these may have, or others may.
+fn schemas() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(true)),
+        Just(json!(1)),
+        Just(json!(-1.5)),
+        Just(Value::Null),
+        Just(json!("string")),
+        Just(json!("file")),
+        Just(json!("object")),
+        Just(json!(["string", "null"])),
+        Just(json!(["a", 1])),
+        Just(json!("#/components/schemas/S")),
+    ];
+    let keys = prop::sample::select(vec![
+        "type",
+        "required",
+        "enum",
+        "minimum",
+        "exclusiveMinimum",
+        "items",
+        "properties",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "not",
+        "$ref",
+        "nullable",
+        "format",
+        "pattern",
+        "maxLength",
+        "default",
+        "const",
+        "$id",
+        "$schema",
+        "$dynamicRef",
+        "$anchor",
+        "prefixItems",
+        "patternProperties",
+        "dependentRequired",
+        "multipleOf",
+        "title",
+    ]);
+    leaf.prop_recursive(4, 32, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((keys.clone(), inner), 0..5).prop_map(|members| members
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect::<Value>()),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Whatever a document says, a tool's arguments can be checked, or it is not offered.
+    #[test]
+    fn every_tool_has_a_schema(body in schemas(), parameter in schemas(), shared in schemas()) {
+        let mut operation = body_of("application/json", &body);
+        operation["parameters"] = json!([{"name": "p", "in": "query", "schema": parameter}]);
+        let mut document = document(&operation);
+        document["components"] = json!({"schemas": {"S": shared}});
+        let built = tools(&document, &settings()).unwrap();
+        prop_assert_eq!(built.tools.len() + built.left_out.len(), 1);
+        for tool in built.tools.iter() {
+            prop_assert!(jsonschema::draft202012::meta::is_valid(&tool.input_schema), "{}", tool.input_schema);
+            prop_assert!(jsonschema::options().build(&tool.input_schema).is_ok(), "{}", tool.input_schema);
+        }
+    }
 }
 
 #[test]

@@ -1,27 +1,43 @@
-//! `multipart/form-data` of texts.
+//! `multipart/form-data`.
 //!
-//! A text must not be able to end its own part, so the line between parts is one that no text has in it.
+//! A part must not be able to end itself, so the line between parts is one that no part has in it.
 
 use bytes::Bytes;
 
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) content: Vec<u8>,
+    /// Whether it is sent as a file, which has a name and a type.
+    pub(super) is_file: bool,
+}
+
 /// The content type and the body.
-pub(super) fn encode(fields: &[(String, String)]) -> (String, Bytes) {
-    let boundary = boundary(fields);
-    let mut body = String::new();
-    for (name, value) in fields {
+pub(super) fn encode(parts: &[Part]) -> (String, Bytes) {
+    let boundary = boundary(parts);
+    let mut body = Vec::new();
+    for Part { name, content, is_file } in parts {
         let name = escaped(name);
-        body.push_str(&format!(
-            "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
-        ));
+        let file = match is_file {
+            true => format!("; filename=\"{name}\"\r\nContent-Type: application/octet-stream"),
+            false => String::new(),
+        };
+        let head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(content);
+        body.extend_from_slice(b"\r\n");
     }
-    body.push_str(&format!("--{boundary}--\r\n"));
+    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     (format!("multipart/form-data; boundary={boundary}"), Bytes::from(body))
 }
 
-fn boundary(fields: &[(String, String)]) -> String {
+fn boundary(parts: &[Part]) -> String {
     let candidates = (0_u32..).map(|number| format!("toolgate-part-{number}"));
-    let is_free = |candidate: &String| !fields.iter().any(|(_, value)| value.contains(candidate.as_str()));
-    // Finite texts cannot have all numbers in them.
+    let has =
+        |part: &Part, text: &str| part.content.windows(text.len()).any(|piece| piece == text.as_bytes());
+    let is_free = |candidate: &String| !parts.iter().any(|part| has(part, candidate));
+    // Finite contents cannot have all numbers in them.
     candidates.into_iter().find(is_free).unwrap_or_default()
 }
 

@@ -45,11 +45,58 @@ fn lists_and_objects_are_written_as_the_interface_wants_them() {
         assert_eq!(url.strip_prefix("https://h/v1/1?fixed=1").unwrap(), expected, "{style:?}");
     };
     check(Style::Repeated, json!([1, "b&c"]), "&f=1&f=b%26c");
-    check(Style::Repeated, json!({"x": 1, "y": true}), "&x=1&y=true");
+    check(Style::Members, json!({"x": 1, "y": true}), "&x=1&y=true");
+    check(Style::Members, json!([1, 2]), "&f=1&f=2");
+    check(Style::Json, json!({"x": [1]}), "&f=%7B%22x%22%3A%5B1%5D%7D");
+    check(Style::Json, json!("a"), "&f=%22a%22");
     check(Style::Joined(','), json!([1, 2]), "&f=1%2C2");
     check(Style::Joined('|'), json!(["a", "b"]), "&f=a%7Cb");
     check(Style::Deep, json!({"x": 1}), "&f%5Bx%5D=1");
     check(Style::Repeated, json!(""), "&f=");
+}
+
+#[test]
+fn an_object_adds_no_parameter_that_nobody_described() {
+    let check = |style: Style, value: Value, expected: BadArguments| {
+        let mut binding = binding(Method::GET);
+        binding.query = vec![parameter("f", style), parameter("page", Style::Repeated)];
+        binding.fixed_query = vec![("key".to_owned(), Secret::new("s3cret"))];
+        assert_eq!(binding.request(&object(json!({"id": 1, "f": value}))), Err(expected));
+    };
+    let taken = |member: &str| BadArguments::Taken { argument: "f".to_owned(), member: member.to_owned() };
+    check(Style::Repeated, json!({"key": "mine"}), BadArguments::Object("f".to_owned()));
+    check(Style::Members, json!({"key": "mine"}), taken("key"));
+    check(Style::Members, json!({"fixed": 2}), taken("fixed"));
+    check(Style::Members, json!({"x": 1, "page": 2}), taken("page"));
+}
+
+#[test]
+fn bytes_are_sent_as_bytes() {
+    let shape = || Shape::Filled(Template::of_argument("b"));
+    let made = |body: Body, value: Value| {
+        let mut binding = binding(Method::POST);
+        binding.body = Some(body);
+        binding.request(&object(json!({"id": 1, "b": value})))
+    };
+    let request = made(Body::Bytes(shape()), json!("AP8=")).unwrap();
+    assert_eq!(
+        (&*request.body, &*request.headers["content-type"]),
+        (b"\x00\xff".as_slice(), "application/octet-stream")
+    );
+    let files = || Body::Files(vec!["file".to_owned()], shape());
+    let request = made(files(), json!({"file": "AP8=", "note": "AP8="})).unwrap();
+    let expected =
+        b"--toolgate-part-0\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file\"\r\n\
+        Content-Type: application/octet-stream\r\n\r\n\x00\xff\r\n--toolgate-part-0\r\n\
+        Content-Disposition: form-data; name=\"note\"\r\n\r\nAP8=\r\n--toolgate-part-0--\r\n";
+    assert_eq!(request.body.as_ref(), expected.as_slice());
+    assert_eq!(made(files(), json!({"file": "no!"})), Err(BadArguments::NoBytes("file".to_owned())));
+    assert_eq!(made(Body::Bytes(shape()), json!("no!")), Err(BadArguments::NoBytes("body".to_owned())));
+    let patch = Body::JsonAs("application/merge-patch+json".to_owned(), shape());
+    assert_eq!(
+        made(patch, json!({"a": null})).unwrap().headers["content-type"],
+        "application/merge-patch+json"
+    );
 }
 
 #[test]
@@ -124,7 +171,7 @@ proptest! {
     #[test]
     fn no_argument_adds_a_field(name in ".{1,8}", value in prop_oneof![".{0,20}", "(\r\n--toolgate-part-[01]){1,2}(--)?"]) {
         let fields = vec![(name, value), ("last".to_owned(), "1".to_owned())];
-        let (kind, body) = multipart::encode(&fields);
+        let (kind, body) = multipart::encode(&parts(fields.clone(), &[]).unwrap());
         let boundary = kind.split_once("boundary=").unwrap().1;
         let body = std::str::from_utf8(&body).unwrap();
         let parts: Vec<&str> = format!("\r\n{body}").leak().split(&*format!("\r\n--{boundary}")).collect();

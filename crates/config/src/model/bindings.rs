@@ -18,6 +18,7 @@ pub struct BindingsConfig {
     /// The name under which the tools declared in skills are a server beside the others.
     pub name: String,
     /// Variables of the environment that skills may send as secrets, such as `${ENV:NAME}` in a header. No others are.
+    /// `NAME@HOST` may go to that host only, which is written as under `egress`.
     pub secrets: Vec<String>,
     /// OpenAPI documents, each a server of this name beside the others.
     pub openapi: BTreeMap<String, OpenApiConfig>,

@@ -100,6 +100,8 @@ impl HandlersConfig {
                 server.written.insert(format!("args[{}]", before + index), text);
             }
         }
+        // A worker believes what is said of callers only where it knows that a gateway says it.
+        server.env.insert("TOOLGATE_GATEWAY".to_owned(), Secret::new("1"));
         if self.watch {
             // Compiled files count as fresh for a second, so the second of two quick changes would not be seen.
             server.env.entry("PYTHONDONTWRITEBYTECODE".to_owned()).or_insert_with(|| Secret::new("1"));

@@ -68,6 +68,11 @@ impl Entry {
         text::string(object::value_of(self.meta?.of(&self.raw), key)?)
     }
 
+    /// Whether its `_meta` has a key.
+    pub fn has_meta(&self, key: &str) -> bool {
+        self.meta.is_some_and(|meta| object::value_of(meta.of(&self.raw), key).is_some())
+    }
+
     /// Where the name or URI stands, with its quotation marks.
     pub(super) fn identity_place(&self) -> Span {
         self.identity

@@ -18,15 +18,19 @@ const MAX_DESCRIPTION: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Links {
     aliases: HashMap<Arc<str>, usize>,
+    /// One resource for each folder that has folders with aliases in it.
+    categories: HashMap<Arc<str>, usize>,
     skills: HashMap<Arc<str>, usize>,
 }
 
 impl Links {
-    /// The links between these tools and resources. A link that leads nowhere is none.
-    pub(super) fn between(tools: &[Item], resources: &[Item]) -> Links {
+    /// The links between these tools and resources. A link that leads nowhere is none. Only servers that `is_ours` names
+    /// have aliases: those of others could lead away from ours.
+    pub(super) fn between(tools: &[Item], resources: &[Item], is_ours: &dyn Fn(usize) -> bool) -> Links {
         let mut links = Links::default();
-        for (at, item) in resources.iter().enumerate() {
+        for (at, item) in resources.iter().enumerate().filter(|(_, item)| is_ours(item.server)) {
             if let Some(alias) = item.entry.meta_text(ALIAS) {
+                links.add_categories(&alias, at);
                 links.aliases.entry(Arc::from(&*alias)).or_insert(at);
             }
         }
@@ -34,6 +38,15 @@ impl Links {
         let named: Vec<_> = named.collect();
         links.add_skills(resources, named.iter().map(|(tool, uri)| (*tool, &**uri)));
         links
+    }
+
+    /// Adds the folders that a folder with an alias is in.
+    fn add_categories(&mut self, folder: &str, at: usize) {
+        let mut folder = folder;
+        while let Some((outer, _)) = folder.rsplit_once('/').filter(|(outer, _)| !outer.ends_with('/')) {
+            self.categories.entry(Arc::from(outer)).or_insert(at);
+            folder = outer;
+        }
     }
 
     /// Adds the skills of tools: exposed names and URIs.
@@ -46,9 +59,12 @@ impl Links {
         if skills.peek().is_none() {
             return;
         }
-        // Of several servers with the same URI the first counts.
+        // Of several servers with the same URI the one counts that keeps it, or else the first.
+        let keeps = |item: &Item| item.exposed == *item.native();
+        let all = resources.iter().enumerate().rev();
+        let (keepers, others): (Vec<_>, Vec<_>) = all.partition(|(_, item)| keeps(item));
         let natives: HashMap<&str, usize> =
-            resources.iter().enumerate().rev().map(|(at, item)| (&**item.native(), at)).collect();
+            others.into_iter().chain(keepers).map(|(at, item)| (&**item.native(), at)).collect();
         for (tool, uri) in skills {
             if let Some(at) = natives.get(uri).copied().or_else(|| self.alias(uri)) {
                 self.skills.insert(Arc::from(tool), at);
@@ -59,6 +75,16 @@ impl Links {
     /// The resource that an alias stands for.
     pub(super) fn alias(&self, uri: &str) -> Option<usize> {
         self.aliases.get(uri).copied()
+    }
+
+    /// Whether nothing has another URI.
+    pub(super) fn has_no_aliases(&self) -> bool {
+        self.aliases.is_empty()
+    }
+
+    /// A resource in this folder of folders.
+    pub(super) fn in_category(&self, folder: &str) -> Option<usize> {
+        self.categories.get(folder).copied()
     }
 
     /// The resource that is a tool's skill.

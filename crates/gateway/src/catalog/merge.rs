@@ -1,6 +1,5 @@
 //! From the listings of all servers to one catalogue.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::HashMap;
@@ -18,14 +17,21 @@ impl Catalog {
     /// Merges the listings of all servers.
     ///
     /// `listings` has every configured server in its order: one that is down with the last listing it gave, one that has
-    /// never answered with an empty one. So no name depends on which servers are up.
-    pub fn merge(listings: Vec<Arc<Listing>>, naming: Naming) -> Catalog {
-        let shelves = Kind::ALL.map(|kind| shelf(&listings, kind, naming));
-        let [tools, prompts, resources, templates, _] = &shelves;
-        let clashes = [clashes_of(tools, Kind::Tool), clashes_of(prompts, Kind::Prompt)].concat();
+    /// never answered with an empty one. So no name depends on which servers are up. `is_ours` tells which of them run in
+    /// this process: no other server can take their URIs from them.
+    pub fn merge(listings: Vec<Arc<Listing>>, naming: Naming, is_ours: &dyn Fn(usize) -> bool) -> Catalog {
+        let shelves = Kind::ALL.map(|kind| shelf(&listings, kind, naming, is_ours));
+        let [tools, prompts, resources, templates, skills] = &shelves;
+        let clashes = [
+            clashes_of(tools, Kind::Tool),
+            clashes_of(prompts, Kind::Prompt),
+            overruled(&listings, resources, Kind::Resource),
+            overruled(&listings, skills, Kind::Skill),
+        ];
+        let clashes = clashes.concat();
         let templates = templates.items.iter().map(|item| Template::parse(item.native())).collect();
         let first_holders = first_holders(resources);
-        let links = Links::between(&tools.items, &resources.items);
+        let links = Links::between(&tools.items, &resources.items, is_ours);
         let mut with_resources = listings
             .iter()
             .enumerate()
@@ -53,7 +59,7 @@ impl Catalog {
 }
 
 /// All entries of one kind under their exposed names.
-fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming) -> Shelf {
+fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming, is_ours: &dyn Fn(usize) -> bool) -> Shelf {
     let servers: Vec<&str> = listings.iter().map(|listing| listing.server().as_ref()).collect();
     let entries: Vec<(usize, &Arc<Entry>)> = listings
         .iter()
@@ -81,16 +87,22 @@ fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming) -> Shelf {
         Kind::Resource | Kind::Template => {
             let natives: Vec<(usize, &Arc<str>)> =
                 entries.iter().map(|(at, entry)| (*at, entry.native())).collect();
-            for ((server, entry), exposed) in entries.into_iter().zip(uris::give(&servers, &natives)) {
+            for ((server, entry), exposed) in entries.into_iter().zip(uris::give(&servers, &natives, is_ours))
+            {
                 place(exposed, server, entry);
             }
         }
         Kind::Skill => {
-            // An entry names the files of its skill, so it cannot get another URI: the first server's counts.
-            let mut taken = HashSet::new();
-            for (server, entry) in entries {
-                if taken.insert(entry.native()) {
-                    place(Arc::clone(entry.native()), server, entry);
+            // An entry names the files of its skill, so it cannot get another URI: ours counts, then the first server's.
+            let mut holders: HashMap<&Arc<str>, usize> = HashMap::default();
+            let (ours, others): (Vec<_>, Vec<_>) =
+                entries.iter().copied().partition(|(server, _)| is_ours(*server));
+            for (server, entry) in ours.into_iter().chain(others) {
+                holders.entry(entry.native()).or_insert(server);
+            }
+            for (server, entry) in &entries {
+                if holders.get(entry.native()) == Some(server) {
+                    place(Arc::clone(entry.native()), *server, entry);
                 }
             }
         }
@@ -123,6 +135,24 @@ fn clashes_of(shelf: &Shelf, kind: Kind) -> Vec<Clash> {
             server: item.server_name.clone(),
             native: item.native().clone(),
             exposed: item.exposed.clone(),
+        })
+        .collect()
+}
+
+/// Entries whose URI another server keeps as it is, so that they are not found there.
+fn overruled(listings: &[Arc<Listing>], shelf: &Shelf, kind: Kind) -> Vec<Clash> {
+    let holder = |native: &Arc<str>| shelf.by_exposed.get(native).and_then(|at| shelf.items.get(*at));
+    let entries = listings
+        .iter()
+        .enumerate()
+        .flat_map(|(server, listing)| listing.entries(kind).iter().map(move |entry| (server, entry)));
+    entries
+        .filter(|(server, entry)| holder(entry.native()).is_some_and(|holder| holder.server != *server))
+        .map(|(server, entry)| Clash {
+            kind,
+            server: listings[server].server().clone(),
+            native: entry.native().clone(),
+            exposed: uris::of_server(listings[server].server(), entry.native()),
         })
         .collect()
 }

@@ -27,6 +27,11 @@ pub(super) fn listing(server: &str, lists: &[(Kind, &str)]) -> Arc<Listing> {
     Arc::new(listing)
 }
 
+/// The catalogue of these servers, none of which is in this process.
+pub(super) fn merged(listings: Vec<Arc<Listing>>, naming: Naming) -> Catalog {
+    Catalog::merge(listings, naming, &|_| false)
+}
+
 /// The JSON of tools with these names.
 pub(super) fn tools(names: &[&str]) -> String {
     let tool = |name: &&str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
@@ -46,7 +51,7 @@ fn resources_of(server: &str, resources: &[&str], templates: &[&str]) -> Arc<Lis
 
 #[test]
 fn an_exposed_name_leads_to_its_server_and_native_name() {
-    let catalog = Catalog::merge(
+    let catalog = merged(
         vec![
             listing("a", &[(Kind::Tool, &tools(&["x", "y"]))]),
             listing("b", &[(Kind::Tool, &tools(&["x"]))]),
@@ -69,7 +74,7 @@ fn an_exposed_name_leads_to_its_server_and_native_name() {
 
 #[test]
 fn a_uri_finds_its_server() {
-    let catalog = Catalog::merge(
+    let catalog = merged(
         vec![
             resources_of("a", &["file:///both", "file:///a"], &["db://{table}/{row}", "same://{x}"]),
             resources_of("b", &["file:///both", "file:///b"], &["db://users/{row}", "same://{x}"]),
@@ -101,14 +106,14 @@ fn a_uri_that_nobody_lists_goes_to_the_only_server_with_resources() {
         false,
     );
     let listings = vec![listing("t", &[(Kind::Tool, &tools(&["x"]))]), Arc::new(silent)];
-    let catalog = Catalog::merge(listings, Naming::Prefixed);
+    let catalog = merged(listings, Naming::Prefixed);
     let route = catalog.resource("any://thing").unwrap();
     assert_eq!((route.server, route.native.as_ref()), (1, "any://thing"));
 }
 
 #[test]
 fn completions_of_shared_uris_find_their_way() {
-    let catalog = Catalog::merge(
+    let catalog = merged(
         vec![
             resources_of("a", &["u://1", "u://2"], &["t://{x}"]),
             resources_of("b", &["u://1"], &["t://{x}"]),
@@ -123,7 +128,7 @@ fn completions_of_shared_uris_find_their_way() {
 
 #[test]
 fn the_revision_tells_content_apart_and_nothing_else() {
-    let merge = |lists: &[(Kind, &str)], naming| Catalog::merge(vec![listing("a", lists)], naming);
+    let merge = |lists: &[(Kind, &str)], naming| merged(vec![listing("a", lists)], naming);
     let one = merge(&[(Kind::Tool, &tools(&["x"]))], Naming::Prefixed);
     let same = merge(&[(Kind::Tool, &tools(&["x"]))], Naming::Prefixed);
     let other = merge(&[(Kind::Tool, &tools(&["y"]))], Naming::Prefixed);
@@ -138,7 +143,7 @@ fn the_revision_tells_content_apart_and_nothing_else() {
 #[test]
 fn only_the_lists_that_changed_are_told() {
     let prompt = r#"{"name":"p"}"#;
-    let merge = |lists: &[(Kind, &str)]| Catalog::merge(vec![listing("a", lists)], Naming::Prefixed);
+    let merge = |lists: &[(Kind, &str)]| merged(vec![listing("a", lists)], Naming::Prefixed);
     let before = merge(&[(Kind::Tool, &tools(&["x"])), (Kind::Prompt, prompt)]);
     let check = |after: Catalog, expected: Changed| assert_eq!(after.changed_from(&before), expected);
     check(merge(&[(Kind::Tool, &tools(&["x"])), (Kind::Prompt, prompt)]), Changed::default());
@@ -163,7 +168,10 @@ fn aliases_and_files_of_skills_lead_to_their_servers() {
     let first = [(Kind::Resource, aliased), (Kind::Skill, &skill("skill://a/b/SKILL.md"))];
     let both = [skill("skill://a/b/SKILL.md"), skill("skill://c/d/SKILL.md")].join(",");
     let second = [(Kind::Resource, r#"{"uri":"x://y","name":"y"}"#), (Kind::Skill, &*both)];
-    let catalog = Catalog::merge(vec![listing("one", &first), listing("two", &second)], Naming::Prefixed);
+    let catalog =
+        Catalog::merge(vec![listing("one", &first), listing("two", &second)], Naming::Prefixed, &|server| {
+            server == 0
+        });
     let check = |uri: &str, expected: Option<(&str, &str, Option<&str>)>| {
         let route = catalog.resource(uri);
         let found = route.as_ref().map(|route| (&*route.server_name, &*route.native, route.skill.as_deref()));
@@ -173,11 +181,54 @@ fn aliases_and_files_of_skills_lead_to_their_servers() {
     check("skill://a/b", Some(("one", "skill://a/b/SKILL.md", None)));
     check("skill://a/b/x/y.md", Some(("one", "skill://a/b/x/y.md", Some("skill://a/b/SKILL.md"))));
     check("skill://c/d/x.md", Some(("two", "skill://c/d/x.md", Some("skill://c/d/SKILL.md"))));
-    check("skill://a/bc/x.md", None);
+    check("skill://a/bc/x.md", Some(("one", "skill://a/bc/x.md", None)));
+    check("skill://c/de/x.md", None);
     check(&format!("skill://a/b/{}", "x/".repeat(5000)), None);
     let skills: Vec<(&str, &str)> =
         catalog.items(Kind::Skill).iter().map(|item| (&**item.server_name(), item.exposed())).collect();
     assert_eq!(skills, [("one", "skill://a/b/SKILL.md"), ("two", "skill://c/d/SKILL.md")]);
     assert_eq!(catalog.folder("skill://c/d/x").map(|route| route.server), Some(1));
+    assert_eq!(catalog.folder("skill://a").map(|route| (route.server, route.skill)), Some((0, None)));
     assert!(catalog.folder("skill://c").is_none() && catalog.skill("skill://c/d").is_none());
+}
+
+/// Says that it has all that a server in this process has: the document, its alias, its files, its category, its skill.
+const IMPOSTOR: &str = r#"{"uri":"skill://a/b/SKILL.md","name":"b"},
+    {"uri":"skill://a/b/file.md","name":"f","_meta":{"io.toolgate/alias":"skill://a/b"}},
+    {"uri":"skill://a/c/SKILL.md","name":"c"}"#;
+
+#[test]
+fn no_server_takes_anything_from_one_in_this_process() {
+    let document = r#"{"uri":"skill://a/b/SKILL.md","name":"b","_meta":{"io.toolgate/alias":"skill://a/b"}}"#;
+    let skill = r#"{"uri":"skill://a/b/SKILL.md","frontmatter":{},"resources":[]}"#;
+    let templates = uris(Kind::Template, &["skill://a/b/{file}", "skill://a/{any}"]);
+    let impostor = listing(
+        "impostor",
+        &[(Kind::Resource, IMPOSTOR), (Kind::Skill, skill), (Kind::Template, &templates)],
+    );
+    // A document with a broken frontmatter is no skill, and owns its folder all the same.
+    for ours in [vec![(Kind::Resource, document)], vec![(Kind::Resource, document), (Kind::Skill, skill)]] {
+        let listings = vec![Arc::clone(&impostor), listing("ours", &ours)];
+        let catalog = Catalog::merge(listings, Naming::Prefixed, &|server| server == 1);
+        let check = |uri: &str, expected: (&str, Option<&str>)| {
+            let route = catalog.resource(uri).unwrap();
+            assert_eq!((&*route.server_name, route.skill.as_deref()), expected, "{uri}");
+        };
+        check("skill://a/b/SKILL.md", ("ours", None));
+        check("skill://a/b", ("ours", None));
+        check("skill://a/b/file.md", ("ours", Some("skill://a/b/SKILL.md")));
+        check("skill://a/b/other.md", ("ours", Some("skill://a/b/SKILL.md")));
+        check("skill://a/*", ("ours", None));
+        check("impostor+skill://a/b/SKILL.md", ("impostor", None));
+        check("skill://a/c/SKILL.md", ("impostor", None));
+        let listed: Vec<&str> = catalog.items(Kind::Resource).iter().map(Item::exposed).collect();
+        assert_eq!(listed[3], "skill://a/b/SKILL.md");
+        let told: Vec<(Kind, &str)> =
+            catalog.clashes().iter().map(|clash| (clash.kind, &*clash.server)).collect();
+        let expected = [(Kind::Resource, "impostor"), (Kind::Skill, "impostor")];
+        assert_eq!(told, expected[..ours.len()]);
+        if ours.len() == 2 {
+            assert_eq!(catalog.skill("skill://a/b/SKILL.md").map(|route| route.server), Some(1));
+        }
+    }
 }

@@ -3,21 +3,36 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Gives each entry its URI: verbatim, or `{server}+{uri}` where two servers use the same one. `servers` and `entries` are
-/// as for names. All URIs are different from each other.
-pub(super) fn give(servers: &[&str], entries: &[(usize, &Arc<str>)]) -> Vec<Arc<str>> {
-    let mut wanting: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
-    for (_, uri) in entries {
-        *wanting.entry(uri).or_default() += 1;
+/// How many servers use a URI.
+#[derive(Default)]
+struct Wanting {
+    all: usize,
+    ours: usize,
+}
+
+/// Gives each entry its URI: verbatim, or `{server}+{uri}` where two servers use the same one and it is not that of the
+/// only one that `is_ours`. `servers` and `entries` are as for names. All URIs are different from each other.
+pub(super) fn give(
+    servers: &[&str],
+    entries: &[(usize, &Arc<str>)],
+    is_ours: &dyn Fn(usize) -> bool,
+) -> Vec<Arc<str>> {
+    let mut wanting: HashMap<&str, Wanting> = HashMap::with_capacity(entries.len());
+    for (server, uri) in entries {
+        let wanting = wanting.entry(uri).or_default();
+        wanting.all += 1;
+        wanting.ours += usize::from(is_ours(*server));
     }
-    let shared = |uri: &str| wanting.get(uri).is_some_and(|count| *count > 1);
+    let keeps = |server: usize, uri: &str| {
+        wanting.get(uri).is_none_or(|count| count.all == 1 || (count.ours == 1 && is_ours(server)))
+    };
     let mut renamed: HashSet<Arc<str>> = HashSet::new();
     let mut give_one = |server: usize, uri: &Arc<str>| {
-        if !shared(uri) {
+        if keeps(server, uri) {
             return uri.clone();
         }
         let server = servers.get(server).copied().unwrap_or_default();
-        let mut exposed = format!("{server}+{uri}");
+        let mut exposed = String::from(&*of_server(server, uri));
         // `git` with `https://…` may meet a server's own `git+https://…`.
         while wanting.contains_key(exposed.as_str()) || renamed.contains(exposed.as_str()) {
             exposed = format!("{server}+{exposed}");
@@ -29,15 +44,24 @@ pub(super) fn give(servers: &[&str], entries: &[(usize, &Arc<str>)]) -> Vec<Arc<
     entries.iter().map(|(server, uri)| give_one(*server, uri)).collect()
 }
 
+/// A URI with the name of its server before it.
+pub(super) fn of_server(server: &str, uri: &str) -> Arc<str> {
+    Arc::from(format!("{server}+{uri}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn check(entries: &[(usize, &str)], expected: &[&str]) {
+        check_with(&[], entries, expected);
+    }
+
+    fn check_with(ours: &[usize], entries: &[(usize, &str)], expected: &[&str]) {
         let owned: Vec<(usize, Arc<str>)> =
             entries.iter().map(|(server, uri)| (*server, Arc::from(*uri))).collect();
         let borrowed: Vec<(usize, &Arc<str>)> = owned.iter().map(|(server, uri)| (*server, uri)).collect();
-        let given = give(&["git", "web"], &borrowed);
+        let given = give(&["git", "web"], &borrowed, &|server| ours.contains(&server));
         assert_eq!(given.iter().map(AsRef::as_ref).collect::<Vec<&str>>(), expected);
     }
 
@@ -48,6 +72,12 @@ mod tests {
             &[(0, "file:///a"), (0, "file:///c"), (1, "file:///a")],
             &["git+file:///a", "file:///c", "web+file:///a"],
         );
+    }
+
+    #[test]
+    fn nobody_takes_a_uri_from_a_server_of_this_process() {
+        check_with(&[1], &[(0, "skill://a"), (1, "skill://a")], &["git+skill://a", "skill://a"]);
+        check_with(&[0, 1], &[(0, "skill://a"), (1, "skill://a")], &["git+skill://a", "web+skill://a"]);
     }
 
     #[test]

@@ -98,7 +98,8 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
     let (Some(member), tool) = member else { return Err(unknown()) };
     let underway = underway(gateway, client, &asked)?;
     let target = tool.filter(|_| asked.method == Method::TasksResult);
-    let routed = Routed { member, target, skill: None, native: None, parameters: Vec::new() };
+    let routed =
+        Routed { member, target, skill: None, native: None, parameters: Vec::new(), tells_caller: false };
     relay(gateway, client, message, None, Going { asked, underway, routed, check: None, headers: None })
         .or_else(|stop| stop.outcome(message, client))
 }
@@ -144,7 +145,7 @@ fn relay(
     going: Going<'_>,
 ) -> Result<Outcome, Stop> {
     let Going { asked, underway, routed, check, headers } = going;
-    let Routed { member, target, skill, native, parameters } = routed;
+    let Routed { member, target, skill, native, parameters, tells_caller: _ } = routed;
     if let Some(skill) = &skill
         && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
     {
@@ -157,6 +158,10 @@ fn relay(
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
     let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
+    if let Some(skill) = skill.filter(|_| matches!(asked.method, Method::ResourcesRead | Method::ToolsCall)) {
+        // Who may not read the document of a skill may not read its files either, which rules need not name.
+        denial::permission(&gateway.gate, client, narrowing, &Arc::new(skill), message)?;
+    }
     let mut cleared = match (asked.method, &target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);

@@ -1,4 +1,5 @@
-//! Requests to servers in this process, which know no callers and leave all that concerns them to the gate.
+//! Requests to servers that rely on the gate in what concerns callers: those in this process, which know none, and the
+//! workers of handlers, which believe what the gate says of them.
 //!
 //! A tool that reads a resource for models that cannot read it themselves must not be a way around the rules for that
 //! resource: to call it is to read the resource, by permission, limits and record. And what speaks of many resources
@@ -25,6 +26,8 @@ const READS: &str = "io.toolgate/reads";
 const SHOWS_RESOURCES: &str = "io.toolgate/shows-resources";
 /// In the `_meta` of a request: the resources that the caller must not learn of.
 const HIDDEN: &str = "io.toolgate/hidden";
+/// In the `_meta` of a request: who calls.
+const CALLER: &str = "io.toolgate/caller";
 
 /// A request as such a server shall see it.
 pub(super) struct Prepared {
@@ -32,7 +35,7 @@ pub(super) struct Prepared {
     pub(super) routed: Routed,
 }
 
-/// Prepares a request for a server in this process; nothing where it can stay as it is.
+/// Prepares a request for such a server; nothing where it can stay as it is.
 pub(super) fn prepare(
     gateway: &Gateway,
     client: &Client,
@@ -41,6 +44,9 @@ pub(super) fn prepare(
     message: &Message,
     routed: &Routed,
 ) -> Result<Option<Prepared>, Stopped> {
+    if routed.tells_caller {
+        return Ok(Some(with_meta(published, message, CALLER, &written(client))?));
+    }
     if !routed.member.is_in_process() {
         return Ok(None);
     }
@@ -51,13 +57,18 @@ pub(super) fn prepare(
         _ => None,
     };
     let Some(tool) = tool else {
-        let lists = message.field_text(Field::Uri).is_some_and(|uri| speaks_of_many(&uri));
+        let uri = message.field_text(Field::Uri).unwrap_or_default();
+        if message.method() == Some(Method::DirectoryRead) && routed.skill.is_none() {
+            holds_something(gateway, client, narrowing, published, routed, &uri)?;
+            return without_hidden(gateway, client, narrowing, published, message);
+        }
+        let lists = speaks_of_many(&uri);
         return if lists { without_hidden(gateway, client, narrowing, published, message) } else { Ok(None) };
     };
     if let Some(argument) = tool.entry().meta_text(READS) {
         return reading(gateway, client, narrowing, published, message, tool, &argument).map(Some);
     }
-    let shows = has_meta(tool, SHOWS_RESOURCES);
+    let shows = tool.entry().has_meta(SHOWS_RESOURCES);
     if shows { without_hidden(gateway, client, narrowing, published, message) } else { Ok(None) }
 }
 
@@ -92,6 +103,29 @@ fn reading(
     Ok(Prepared { message: message.clone(), routed })
 }
 
+/// Whether a folder of skills has one that the caller may see. One that has none is as if it were not there.
+fn holds_something(
+    gateway: &Gateway,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    published: &Published,
+    routed: &Routed,
+    folder: &str,
+) -> Result<(), ErrorReply> {
+    let standing = gateway.gate.standing(client.principal());
+    let is_inside = |item: &&Item| {
+        let rest = item.native().strip_prefix(folder);
+        item.server_name() == routed.member.server.name() && rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    let mut inside = published.catalog.items(Kind::Resource).iter().filter(is_inside);
+    let is_seen =
+        |item: &Item| standing.is_visible(&Subject::resource(item.server_name(), item.native()), narrowing);
+    match inside.any(is_seen) {
+        true => Ok(()),
+        false => Err(refuse::unknown(toolgate_governance::Kind::Resource, folder)),
+    }
+}
+
 /// A request with the list of what is hidden from its caller.
 fn without_hidden(
     gateway: &Gateway,
@@ -107,31 +141,51 @@ fn without_hidden(
     let is_hidden =
         |item: &&Item| !standing.is_visible(&Subject::resource(item.server_name(), item.native()), narrowing);
     let hidden: Vec<String> = own.filter(is_hidden).map(|item| text::quote(item.native())).collect();
-    let meta = message.place(Field::Meta);
-    if meta.is_some_and(|meta| object::value_of(meta.of(message.bytes()), HIDDEN).is_some()) {
-        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{HIDDEN}'")).into());
-    }
     if hidden.is_empty() {
+        unsaid(message, HIDDEN)?;
         return Ok(None);
     }
-    let member = format!(r#""{HIDDEN}":[{}]"#, hidden.join(","));
+    Ok(Some(with_meta(published, message, HIDDEN, &format!("[{}]", hidden.join(",")))?))
+}
+
+/// What a handler is told of its caller.
+fn written(client: &Client) -> String {
+    let principal = client.principal();
+    let groups: Vec<String> = principal.groups.iter().map(|group| text::quote(group)).collect();
+    format!(r#"{{"id":{},"groups":[{}]}}"#, text::quote(&principal.id), groups.join(","))
+}
+
+/// A client must not say what only the gate says.
+fn unsaid(message: &Message, key: &str) -> Result<(), ErrorReply> {
+    let meta = message.place(Field::Meta);
+    if meta.is_some_and(|meta| object::value_of(meta.of(message.bytes()), key).is_some()) {
+        return Err(ErrorReply::new(Code::InvalidParams, format!("'_meta' must not have '{key}'")));
+    }
+    Ok(())
+}
+
+/// A request with one more member in its `_meta`.
+fn with_meta(
+    published: &Published,
+    message: &Message,
+    key: &str,
+    value: &str,
+) -> Result<Prepared, ErrorReply> {
+    unsaid(message, key)?;
+    let member = format!(r#""{key}":{value}"#);
     let mut splice = Splice::new(message.bytes(), member.len() + 16);
-    match (meta, message.body_place()) {
+    let unreadable = || ErrorReply::new(Code::InternalError, "the request could not be prepared");
+    match (message.place(Field::Meta), message.body_place()) {
         (Some(meta), _) => splice.insert_members(meta, member.as_bytes()),
         (None, Some(params)) => splice.insert_members(params, format!(r#""_meta":{{{member}}}"#).as_bytes()),
-        (None, None) => return Ok(None),
+        (None, None) => return Err(unreadable()),
     };
-    let unreadable = |_| ErrorReply::new(Code::InternalError, "the request could not be prepared");
-    let message = Message::parse(Bytes::from(splice.finish())).map_err(unreadable)?;
+    let message = Message::parse(Bytes::from(splice.finish())).map_err(|_| unreadable())?;
     let routed = router::resolve(published, &message)?;
-    Ok(Some(Prepared { message, routed }))
+    Ok(Prepared { message, routed })
 }
 
 /// Whether a URI stands for a list: `skill://category/*`.
 fn speaks_of_many(uri: &str) -> bool {
     uri.split('?').next().is_some_and(|pattern| pattern.ends_with("/*"))
-}
-
-fn has_meta(tool: &Item, key: &str) -> bool {
-    object::value_of(tool.entry().raw(), "_meta").is_some_and(|meta| object::value_of(meta, key).is_some())
 }

@@ -123,7 +123,7 @@ fn watch(
     let published = gateway.published();
     let routed = router::resource(&published, place, uri)?;
     let hidden = |target: &Target| !enforce::is_visible(&gateway.gate, client.principal(), narrowing, target);
-    if routed.target.as_deref().is_some_and(hidden) {
+    if routed.target.as_deref().is_some_and(hidden) || routed.skill.as_ref().is_some_and(hidden) {
         return match published.catalog.takes_unlisted_resources() {
             true => Ok(None),
             false => Err(enforce::refuse::unknown(Kind::Resource, uri)),

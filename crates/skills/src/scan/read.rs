@@ -28,6 +28,8 @@ pub(super) enum Unreadable {
     Hidden,
     #[error("it is no plain file")]
     NoFile,
+    #[error("a folder on the way to it became a link while it was read")]
+    Moved,
     #[error("it has {length} bytes, more than the {limit} that one file may have")]
     TooLong { length: u64, limit: u64 },
     #[error("its skill has more than {0} files")]
@@ -100,6 +102,9 @@ impl Walk<'_> {
 
     fn read_anew(&self, at: &Path, real: &Path, path: &SkillPath) -> Result<File, Unreadable> {
         let opened = open(real)?;
+        if !is_at(&opened, real) {
+            return Err(Unreadable::Moved);
+        }
         // What was opened counts, not what was there a moment ago.
         let metadata = opened.metadata()?;
         if !metadata.is_file() {
@@ -136,6 +141,27 @@ fn open(path: &Path) -> std::io::Result<fs::File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
+/// Whether an open file is where it was looked for. Between the look and the opening a folder may have become a link, which
+/// opening follows.
+#[cfg(target_os = "linux")]
+fn is_at(opened: &fs::File, real: &Path) -> bool {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(place) = fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())) else {
+        // Without /proc only another look is left.
+        return fs::canonicalize(real).is_ok_and(|now| now == real);
+    };
+    // A file that was replaced meanwhile, as editors do, is marked by the system.
+    let place = place.as_os_str().as_bytes();
+    place.strip_suffix(b" (deleted)").unwrap_or(place) == real.as_os_str().as_bytes()
+        || place == real.as_os_str().as_bytes()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_at(_: &fs::File, real: &Path) -> bool {
+    fs::canonicalize(real).is_ok_and(|now| now == real)
+}
+
 #[cfg(not(unix))]
 fn open(path: &Path) -> std::io::Result<fs::File> {
     OpenOptions::new().read(true).open(path)
@@ -149,5 +175,31 @@ fn stamp(metadata: &Metadata) -> Stamp {
         inode: std::os::unix::fs::MetadataExt::ino(metadata),
         #[cfg(not(unix))]
         inode: 0,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("file.md"), "secret").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join("real")).unwrap();
+        fs::write(root.join("real/file.md"), "inside").unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.join("swapped")).unwrap();
+        let limits = Limits::default();
+        let walk = Walk::new(&limits, None, SystemTime::now());
+        let path = SkillPath::from_names(["a", "s", "file.md"]).unwrap();
+        // As if the look before had found a folder of that name.
+        let read = |real: &str| walk.read_anew(&root.join(real), &root.join(real), &path);
+        assert_eq!(read("real/file.md").unwrap().text(), Some("inside"));
+        assert!(matches!(read("swapped/file.md"), Err(Unreadable::Moved)));
     }
 }

@@ -165,7 +165,7 @@ fn what_looks_the_same_is_not_read_again() {
 }
 
 proptest! {
-    /// The seeds' eleventh property: what is read is what is on the disk, byte for byte.
+    /// The seventh property: what is read is what is on the disk, byte for byte.
     #[test]
     fn content_is_exact_and_uris_lead_back(
         files in proptest::collection::btree_map("[a-zäß% +&-]{1,8}", proptest::collection::vec(any::<u8>(), 0..200), 0..5),

@@ -6,7 +6,6 @@ use toolgate_protocol::{Code, ErrorReply};
 use super::arguments::Params;
 use super::listing::{invalid, resource_of_file, resource_of_skill, with_next};
 use crate::library::{Child, Library};
-use crate::uri::DOCUMENT;
 
 /// How many entries a page has.
 const PAGE: usize = 200;
@@ -16,7 +15,7 @@ pub(super) fn read(library: &Library, params: &Params) -> Result<Value, ErrorRep
     let uri = params.text("uri")?;
     let no_folder = || ErrorReply::new(Code::InvalidParams, format!("{uri} is not a directory resource"));
     let children = library.folder(uri).map_err(|error| invalid(&error))?.ok_or_else(no_folder)?;
-    let shown: Vec<Child> = children.into_iter().filter(|child| !is_hidden(child, params)).collect();
+    let shown: Vec<Child> = children.into_iter().filter(|child| !is_hidden(library, child, params)).collect();
     let (page, next) = params.page(&shown, PAGE)?;
     let entries: Vec<Value> = page.iter().map(|child| entry(library, child)).collect();
     Ok(with_next(json!({ "resources": entries }), next))
@@ -32,9 +31,14 @@ fn entry(library: &Library, child: &Child) -> Value {
     }
 }
 
-fn is_hidden(child: &Child, params: &Params) -> bool {
+/// A folder with nothing but hidden skills in it is hidden too. One without skills is part of a skill, which the caller
+/// may see.
+fn is_hidden(library: &Library, child: &Child, params: &Params) -> bool {
     match child {
         Child::File(file) => params.hides(&file.uri),
-        Child::Folder(path) => path.join(DOCUMENT).is_some_and(|document| params.hides(&document.uri())),
+        Child::Folder(path) => {
+            let mut inside = library.skills().filter(|skill| skill.path.is_within(path)).peekable();
+            inside.peek().is_some() && inside.all(|skill| params.hides(skill.uri()))
+        }
     }
 }

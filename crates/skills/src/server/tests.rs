@@ -2,6 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -171,4 +172,62 @@ fn listeners_hear_of_what_they_watch() {
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
     server.answer(Bytes::from(cancel.to_string()), &mut subscriptions);
     assert!(subscriptions.notices(None).is_empty());
+}
+
+/// Documents as people and programs write them: with a mark at the beginning, other line ends, heads that are broken.
+fn documents() -> impl Strategy<Value = String> {
+    let heads = prop::sample::select(vec![
+        "",
+        "---\nname: s\ndescription: d\n---\n",
+        "---\r\nname: s\r\ndescription: d\r\n---\r\n",
+        "---\nname: [\n---\n",
+        "---\nname: other\n---\n",
+        "---\nname: s\n",
+        "---\n---\n",
+    ]);
+    let body = "([a-z# ]|\r\n|\n|\r|\t|é|😀|\u{2028}|\u{feff}|---|.){0,40}";
+    let marks = prop::sample::select(vec!["", "\u{feff}"]);
+    // A NUL is what tells bytes from text.
+    (marks, heads, body).prop_map(|(mark, head, body)| format!("{mark}{head}{body}").replace('\0', ""))
+}
+
+proptest! {
+    /// The seventh property: what is read through the protocol is what is on the disk, and Markdown.
+    #[test]
+    fn a_document_is_read_exactly(text in documents()) {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "a/s/SKILL.md", &text);
+        let library = scan(&[folder.path().to_path_buf()], &Limits::default(), None);
+        let server = SkillsServer::new(library, Duration::ZERO);
+        let listed = result(&server, "resources/list", json!({}));
+        prop_assert_eq!(&listed["resources"][0]["size"], &json!(text.len()));
+        for uri in ["skill://a/s/SKILL.md", "skill://a/s"] {
+            let read = result(&server, "resources/read", json!({ "uri": uri }));
+            let contents = &read["contents"][0];
+            prop_assert_eq!(&contents["text"], &json!(text));
+            prop_assert_eq!(&contents["mimeType"], &json!("text/markdown"));
+        }
+        let read = result(&server, "tools/call", json!({"name": "read_skill", "arguments": {"uri": "skill://a/s"}}));
+        prop_assert_eq!(&read["content"][0]["text"], &json!(text));
+    }
+}
+
+#[test]
+fn a_category_tells_nothing_of_what_is_hidden_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a/b/secret/SKILL.md", "plain");
+    write(folder.path(), "a/open/SKILL.md", "plain");
+    write(folder.path(), "a/open/more/file.md", "side");
+    let library = scan(&[folder.path().to_path_buf()], &Limits::default(), None);
+    let server = SkillsServer::new(library, Duration::ZERO);
+    let check = |uri: &str, hidden: Value, expected: &[&str]| {
+        let params = json!({"uri": uri, "_meta": {HIDDEN: hidden}});
+        let read = result(&server, "resources/directory/read", params);
+        let entries = read["resources"].as_array().unwrap();
+        let uris: Vec<&str> = entries.iter().map(|entry| entry["uri"].as_str().unwrap()).collect();
+        assert_eq!(uris, expected, "{uri}");
+    };
+    check("skill://a", json!([]), &["skill://a/b", "skill://a/open"]);
+    check("skill://a", json!(["skill://a/b/secret/SKILL.md"]), &["skill://a/open"]);
+    check("skill://a/open", json!([]), &["skill://a/open/SKILL.md", "skill://a/open/more"]);
 }

@@ -74,6 +74,10 @@ class Call:
             data = _faults(error)
             self._answer(lambda to: messages.error(to, messages.INVALID_PARAMS, f"invalid arguments: {data['details']}", data))
             return False
+        except Exception as error:
+            # A validator of the handler's own failed, and not over the value.
+            self._fail(error)
+            return False
         return True
 
     def run(self) -> None:
@@ -130,10 +134,12 @@ class Call:
 
     @property
     def caller(self) -> Caller:
-        """Who called, as it says itself."""
+        """Who called: what its program says of itself, and what the gateway says of it."""
         info = self.meta.get(messages.META_CLIENT) if self.modern else self.server.peer.client_info
         known = info if isinstance(info, dict) else {}
-        return Caller(known.get("name"), known.get("version"))
+        told = self.meta.get(messages.META_CALLER) if self.server.is_behind_gateway else None
+        told = told if isinstance(told, dict) else {}
+        return Caller(known.get("name"), known.get("version"), told.get("id"), tuple(told.get("groups") or ()))
 
     def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is, if the client asked to be told."""
@@ -173,14 +179,30 @@ class Call:
         if self.is_cancelled:
             self.server.finished(self)
             return
+        try:
+            write = self._failure(error)
+            # Tried before it counts: a call that is parked is answered later, by somebody who could not help it.
+            write(None)
+        except BaseException as flaw:
+            # An exception of the handler's own can do anything where it is looked at. The call is answered all the same.
+            kind, name = type(error).__name__, self.tool.name
+            log.line("error", f"tool '{name}' failed with a {kind} that cannot be written: {type(flaw).__name__}")
+            reason = f"the tool failed with a {kind}, which cannot be written"
+            data = {"details": reason, "retryable": False}
+            self._answer(lambda to: messages.error(to, messages.EXECUTION_ERROR, reason, data))
+        else:
+            self._answer(write)
+
+    def _failure(self, error: BaseException) -> Callable[[Any], bytes]:
+        """Write a failure; only the id of the request is still missing."""
         if isinstance(error, ProtocolError):
-            told = error
-            self._answer(lambda to: messages.error(to, told.code, str(told), told.data))
-            return
+            code, message, data = error.code, results.message_of(error), error.data
+            return lambda to: messages.error(to, code, message, data)
         traceback = log.traceback_of(error)
         expected = isinstance(error, ToolError) and error.__cause__ is None
-        log.line("error", f"tool '{self.tool.name}' failed: {error if expected else traceback}")
-        self._complete(results.write_failure(error, traceback if self.server.is_development else None))
+        log.line("error", f"tool '{self.tool.name}' failed: {results.message_of(error) if expected else traceback}")
+        members, meta = results.write_failure(error, traceback if self.server.is_development else None)
+        return lambda to: messages.result(to, members, meta, modern=self.modern)
 
     def _answer(self, write: Callable[[Any], bytes]) -> None:
         if self.request_id is None and self.server.questions.keep(self, write):

@@ -115,10 +115,21 @@ class Crew:
                     self._idle -= 1
                 self._lead_is_free = False
                 lead = self._leader
-            relieved_by_call = self._take_the_lead(lead)
+            try:
+                relieved_by_call = self._take_the_lead(lead)
+            except BaseException as error:
+                self._stumble(lead, error)
+                relieved_by_call = True
             if not relieved_by_call:
                 return
             self._run_queue()
+
+    def _stumble(self, lead: int, error: BaseException) -> None:
+        """Give the lead away over an error that nothing should cause, so that only what caused it is lost."""
+        log.line("error", f"a thread stumbled: {log.traceback_of(error)}")
+        with self._lock:
+            if self._leader == lead:
+                self._relieve()
 
     def _run_queue(self) -> None:
         """Run what had to wait for a free thread; then this one is free."""
@@ -128,7 +139,10 @@ class Crew:
                     self._busy -= 1
                     return
                 call = self._queue.popleft()
-            call.run()
+            try:
+                call.run()
+            except BaseException as error:
+                log.line("error", f"a thread stumbled: {log.traceback_of(error)}")
 
     def _take_the_lead(self, lead: int) -> bool:
         """Read and run until relieved, which gives true, or until the pipe is closed."""

@@ -29,6 +29,7 @@ UNSUPPORTED_VERSION = -32022
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CLIENT = "io.modelcontextprotocol/clientInfo"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_CALLER = "io.toolgate/caller"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 SERVER_INFO = {"name": "toolgate-worker", "version": toolgate.__version__}

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from toolgate.errors import ElicitationUnavailableError
+from toolgate.errors import CallCancelledError, ElicitationUnavailableError
 from toolgate.worker import messages
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ class Questions:
         from concurrent.futures import Future  # brings logging with it, and most workers ask nothing
 
         reply: Reply = Future()
+        if call.is_cancelled:
+            reply.set_exception(CallCancelledError("the call was cancelled"))
+            return reply
         if not _can_answer(self._server.capabilities_of(call), mode):
             reply.set_exception(ElicitationUnavailableError("the client cannot ask its user questions of this kind"))
             return reply
@@ -131,14 +134,32 @@ class Questions:
             return None
         now = time.monotonic()
         with self._lock:
-            late = [state for state, (_, until) in self._parked.items() if until <= now]
-            overdue = [self._parked.pop(state)[0] for state in late]
-            overdue += [call for call, until in self._sent.values() if until <= now]
-            deadlines = [until for _, until in [*self._parked.values(), *self._sent.values()]]
-        for call in overdue:
-            call.cancel()
-        waiting = [until for until in deadlines if until > now]
+            given_up = self._abandon_parked(now) + self._withdraw_sent(now)
+            waiting = [until for _, until in [*self._parked.values(), *self._sent.values()]]
+        for reply in given_up:
+            if not reply.done():
+                reply.set_exception(ElicitationUnavailableError("the user did not answer in time", retryable=True))
         return min(waiting) - now if waiting else None
+
+    def _abandon_parked(self, now: float) -> list[Reply]:
+        """Take out calls that no request has carried on. Their handlers may end in peace, but nobody hears of it."""
+        given_up = []
+        for state in [state for state, (_, until) in self._parked.items() if until <= now]:
+            call, _ = self._parked.pop(state)
+            call.is_cancelled = True
+            given_up += [reply for _, reply in call.questions.values()]
+            call.questions.clear()
+        return given_up
+
+    def _withdraw_sent(self, now: float) -> list[Reply]:
+        """Take out requests that the client has not replied to, and tell it so. The calls themselves go on."""
+        given_up = []
+        for key in [key for key, (_, until) in self._sent.items() if until <= now]:
+            call, _ = self._sent.pop(key)
+            given_up.append(call.questions.pop(key)[1])
+            withdrawn = {"requestId": key, "reason": "the question was open too long"}
+            self._server.output.send(messages.notification("notifications/cancelled", withdrawn))
+        return given_up
 
     def _park(self, call: Call) -> None:
         """End the call's request with its questions. A parked call asks more when it is resumed."""

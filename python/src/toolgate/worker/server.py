@@ -6,6 +6,7 @@ under way when `receive` returns.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from threading import Event
 from typing import Any
@@ -47,6 +48,8 @@ class Server:
         self.registry = registry
         self.output = output
         self.is_development = development
+        self.is_behind_gateway = "TOOLGATE_GATEWAY" in os.environ
+        """Whether what is said of callers comes from a gateway that checked it."""
         self.peer = Peer()
         self.calls: dict[Any, Call] = {}
         """The calls under way, by the id of the request that waits for the answer."""

@@ -56,7 +56,7 @@ pub(crate) fn tools(loaded: &mut Loaded) {
     let library = scan(&config.folders(), &skills::limits(config), None);
     let secrets = &loaded.config.bindings.secrets;
     for skill in library.skills().filter(|skill| skill.flaw.is_none()) {
-        let variables = |name: &str| of_skills::secret(name, secrets);
+        let variables = |name: &str, host: &Url| of_skills::secret(name, host, secrets);
         let (_, bad) = frontmatter::tools(&skill.frontmatter, skill.uri(), &variables);
         loaded.problems.extend(bad.iter().map(|bad| bad_tool(skill, bad)));
     }
@@ -72,6 +72,13 @@ fn hosts(loaded: &Loaded) -> Vec<Problem> {
                     .problem_at(&format!("egress.{key}[{index}]"), format!("`{pattern}` names no host"));
                 problems.push(problem.help("write HOST, *.DOMAIN or HOST:PORT, where PORT may be *"));
             }
+        }
+    }
+    for (index, entry) in loaded.config.bindings.secrets.iter().enumerate() {
+        if entry.split_once('@').is_some_and(|(_, host)| HostPattern::parse(host).is_err()) {
+            let problem =
+                loaded.problem_at(&format!("bindings.secrets[{index}]"), format!("`{entry}` names no host"));
+            problems.push(problem.help("write NAME, or NAME@HOST with a host as under egress"));
         }
     }
     problems

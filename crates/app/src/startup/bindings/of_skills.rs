@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use toolgate_bindings::egress::HostPattern;
 use toolgate_bindings::tool::Tools;
 use toolgate_bindings::{BindingsServer, Courier, frontmatter};
 use toolgate_skills::{Library, SkillsServer};
+use url::Url;
 
 use crate::startup::files;
 
@@ -52,7 +54,8 @@ impl ToolsOfSkills {
 fn declared(library: &Library, secrets: &[String]) -> Tools {
     let mut tools = Tools::default();
     for skill in library.skills().filter(|skill| skill.flaw.is_none()) {
-        let (good, bad) = frontmatter::tools(&skill.frontmatter, skill.uri(), &|name| secret(name, secrets));
+        let (good, bad) =
+            frontmatter::tools(&skill.frontmatter, skill.uri(), &|name, host| secret(name, host, secrets));
         for tool in good {
             let name = tool.name.clone();
             if !tools.add(tool) {
@@ -70,8 +73,37 @@ fn declared(library: &Library, secrets: &[String]) -> Tools {
     tools
 }
 
-/// The value of a variable that skills may send.
-pub(super) fn secret(name: &str, allowed: &[String]) -> Option<String> {
-    let is_allowed = allowed.iter().any(|secret| secret == name);
+/// The value of a variable that skills may send to this address. `allowed` has names, or `NAME@HOST` where a variable
+/// is for some hosts only.
+pub(super) fn secret(name: &str, address: &Url, allowed: &[String]) -> Option<String> {
+    let is_allowed = allowed.iter().any(|entry| match entry.split_once('@') {
+        None => entry == name,
+        Some((secret, host)) => {
+            secret == name && HostPattern::parse(host).is_ok_and(|host| host.fits_url(address))
+        }
+    });
     is_allowed.then(|| files::variable(name)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_goes_to_its_hosts_only() {
+        // A variable that every test process has.
+        let name = "PATH";
+        let check = |allowed: &[&str], address: &str, expected: bool| {
+            let allowed: Vec<String> = allowed.iter().map(|entry| (*entry).to_owned()).collect();
+            let found = secret(name, &Url::parse(address).unwrap(), &allowed);
+            assert_eq!(found.is_some(), expected, "{allowed:?} {address}");
+        };
+        check(&["PATH"], "https://anywhere.example/", true);
+        check(&["PATH@api.example"], "https://api.example/", true);
+        check(&["PATH@api.example"], "https://evil.example/", false);
+        check(&["PATH@api.example"], "https://api.example:8443/", false);
+        check(&["PATH@api.example", "PATH@*.shop.example:*"], "http://eu.shop.example:81/", true);
+        check(&["PATH@"], "https://api.example/", false);
+        check(&["HOME"], "https://api.example/", false);
+    }
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use toolgate_protocol::{Era, Object, Version, object};
 
 use super::*;
-use crate::catalog::tests::{greeting, listing, tools};
+use crate::catalog::tests::{greeting, listing, merged, tools};
 use crate::catalog::{Listing, Naming};
 
 const EVERYTHING: Lens<'static> = Lens {
@@ -21,7 +21,7 @@ fn numbered(count: usize) -> Arc<Listing> {
 }
 
 fn catalog(listings: Vec<Arc<Listing>>) -> Catalog {
-    Catalog::merge(listings, Naming::Prefixed)
+    merged(listings, Naming::Prefixed)
 }
 
 fn text(page: &Page, era: Era) -> String {
@@ -232,5 +232,68 @@ proptest! {
             second.replace(r#""second""#, r#""s__second""#)
         );
         prop_assert_eq!(page, expected);
+    }
+}
+
+#[test]
+fn the_words_of_a_long_skill_are_cut() {
+    let words = "ä".repeat(250);
+    let document = format!(r#"{{"uri":"skill://a/b/SKILL.md","name":"b","description":"{words}\nmore"}}"#);
+    let tool = r#"{"name":"t","description":"d","inputSchema":{"type":"object"},"_meta":{"io.toolgate/skill":"skill://a/b/SKILL.md"}}"#;
+    let catalog = catalog(vec![listing("s", &[(Kind::Tool, tool), (Kind::Resource, &document)])]);
+    let page = text(&catalog.page(Kind::Tool, None, &EVERYTHING).unwrap(), Era::Modern);
+    let result: serde_json::Value = serde_json::from_str(&page).unwrap();
+    let expected = format!("d\n\nSkill skill://a/b/SKILL.md: {}", "ä".repeat(200));
+    assert_eq!(result["tools"][0]["description"], expected);
+}
+
+/// Every name in a list, page by page.
+fn names_listed(catalog: &Catalog) -> Vec<String> {
+    let view = catalog.view(&EVERYTHING);
+    let (mut names, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let page = view.page(Kind::Tool, cursor.as_deref()).unwrap();
+        let result: serde_json::Value = serde_json::from_str(&text(&page, Era::Modern)).unwrap();
+        let tools = result["tools"].as_array().unwrap();
+        names.extend(tools.iter().map(|tool| format!("{} {}", tool["name"], tool["description"])));
+        cursor = result["nextCursor"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            return names;
+        }
+    }
+}
+
+proptest! {
+    /// The eleventh property: whatever is added, removed or modified, the next list has it, and clients are told just then.
+    #[test]
+    fn lists_follow_every_change(changes in proptest::collection::vec((0..3_u8, 0..8_u8, 0..3_u8), 1..20)) {
+        let mut tools: Vec<(u8, u8)> = Vec::new();
+        let made = |tools: &[(u8, u8)]| {
+            let entry = |(name, words): &(u8, u8)| {
+                format!(r#"{{"name":"t{name}","description":"{words}","inputSchema":{{"type":"object"}}}}"#)
+            };
+            let entries = tools.iter().map(entry).collect::<Vec<_>>().join(",");
+            catalog(vec![numbered(99), listing("x", &[(Kind::Tool, &entries)])])
+        };
+        let mut before = made(&tools);
+        for (change, name, words) in changes {
+            let earlier = tools.clone();
+            match (change, tools.iter().position(|tool| tool.0 == name)) {
+                (0, None) => tools.push((name, words)),
+                (1, Some(at)) => drop(tools.remove(at)),
+                (2, Some(at)) => tools[at].1 = words,
+                _ => {}
+            }
+            let after = made(&tools);
+            let told = after.changed_from(&before);
+            prop_assert_eq!(told.tools, tools != earlier);
+            prop_assert!(!told.prompts && !told.resources);
+            prop_assert_eq!(told.tools, after.revision() != before.revision());
+            let listed = names_listed(&after);
+            let expected: Vec<String> =
+                tools.iter().map(|(name, words)| format!("\"x__t{name}\" \"{words}\"")).collect();
+            prop_assert_eq!(&listed[99..], &*expected);
+            before = after;
+        }
     }
 }
