@@ -231,7 +231,7 @@ async fn many_calls_at_once_get_each_its_own_answer() {
         let mut call = call("echo", caller(number));
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                              "params": {"name": "echo", "arguments": {"number": number}}});
-        call.message = toolgate_protocol::Message::parse(message.to_string().into()).unwrap();
+        call.message = Message::parse(message.to_string().into()).unwrap();
         let rig = &rig;
         async move {
             // More than may wait at once: the rest is refused, and none gets the answer of another.
