@@ -22,7 +22,7 @@ use crate::gateway::Gateway;
 use crate::listen::Listener;
 use crate::principal::Principal;
 use crate::relay::{Last, Passage};
-use crate::session::{Client, Session};
+use crate::session::{Client, Session, introduction};
 
 /// How long `server/discover` waits for servers that are starting.
 const DISCOVER_PATIENCE: Duration = Duration::from_millis(500);
@@ -171,9 +171,10 @@ pub async fn begin_session(
         .seal
         .random_number()
         .map_err(|error| ErrorReply::new(Code::InternalError, error.to_string()))?;
-    // The envelope outlives the request: a copy lets the request's bytes go.
-    let copy = |bytes: Bytes| Bytes::copy_from_slice(&bytes);
-    let envelope = Envelope::new(Era::Legacy, copy(capabilities), info.map(copy));
+    let capabilities =
+        introduction::capabilities(&capabilities).map_err(|error| invalid(&error.to_string()))?;
+    let info = info.map(|info| introduction::client_info(&info));
+    let envelope = Envelope::new(Era::Legacy, capabilities, info);
     let session = Arc::new(Session::new(key, version, Arc::clone(principal), envelope));
     gateway.fleet.settle(gateway.settings.start_patience).await;
     let greeting = gateway.published().greeting.initialize(version).to_string();
