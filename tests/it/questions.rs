@@ -188,3 +188,113 @@ fn a_client_that_leaves_during_a_question_frees_the_call() {
     });
     assert_eq!(client.call("s__echo", &json!({"text": "on"})).text(), "on");
 }
+
+#[test]
+fn a_question_that_is_taken_back_or_left_open_is_taken_back_at_the_client() {
+    for how in ["withdraw", "leave"] {
+        let upstream = Upstream::start(Era::Legacy, &[]);
+        let gateway = Gateway::before("s", upstream.url());
+        let client = Client::legacy(&gateway);
+        let params = json!({"name": "s__ask", "arguments": {"questions": [elicitation("who?")], how: true}});
+        let mut pending = client.begin("tools/call", &params);
+        let question = pending.next().unwrap();
+        assert_eq!(question["method"], "elicitation/create", "{how}");
+        let cancelled = pending.next().unwrap();
+        assert_eq!(cancelled["method"], "notifications/cancelled", "{how}: {cancelled}");
+        assert_eq!(cancelled["params"]["requestId"], question["id"], "{how}");
+        upstream.script().release();
+        assert_eq!(pending.finish().text(), "never mind", "{how}");
+    }
+}
+
+#[test]
+fn a_server_hears_how_far_its_question_is() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    let mut question = elicitation("who?");
+    question["params"]["_meta"] = json!({"progressToken": "the server's"});
+    let mut pending =
+        client.begin("tools/call", &json!({"name": "s__ask", "arguments": {"questions": [question]}}));
+    let asked = pending.next().unwrap();
+    let token = &asked["params"]["_meta"]["progressToken"];
+    client.notify("notifications/progress", &json!({"progressToken": token, "progress": 0.5}));
+    let told = json!({"progressToken": "the server's", "progress": 0.5});
+    harness::eventually("the server hears of it", || {
+        let seen = upstream.script().seen();
+        seen.iter()
+            .any(|message| message["method"] == "notifications/progress" && message["params"] == told)
+            .then_some(())
+    });
+    client.answer(&asked, &json!({"action": "decline"}));
+    assert_eq!(pending.finish().result()["structuredContent"]["replies"], json!([{"action": "decline"}]));
+}
+
+#[test]
+fn questions_that_come_after_some_were_answered_have_keys_of_their_own() {
+    let cell = Cell::open(Era::Modern, Era::Legacy, Wire::Stdio);
+    let arguments =
+        json!({"questions": [elicitation("one?"), elicitation("two?")], "then": elicitation("three?")});
+    let mut params = json!({"name": "s__ask", "arguments": arguments});
+    let asked = cell.client.request("tools/call", &params);
+    let first = asked.result()["inputRequests"].clone();
+    assert_eq!(first.as_object().unwrap().len(), 2, "{first}");
+    let key = first.as_object().unwrap().iter().find(|(_, asked)| asked["params"]["message"] == "one?");
+    let reply = |said: &str| json!({"action": "accept", "content": {"name": said}});
+    params["inputResponses"] = json!({key.unwrap().0: reply("one")});
+    params["requestState"] = asked.result()["requestState"].clone();
+    let asked = cell.client.request("tools/call", &params);
+    let second = asked.result()["inputRequests"].as_object().unwrap().clone();
+    assert_eq!(second.len(), 2, "{second:?}");
+    let replies: serde_json::Map<_, _> = second
+        .iter()
+        .map(|(key, asked)| (key.clone(), reply(asked["params"]["message"].as_str().unwrap())))
+        .collect();
+    params["inputResponses"] = Value::Object(replies);
+    params["requestState"] = asked.result()["requestState"].clone();
+    let answer = cell.client.request("tools/call", &params);
+    let expected = json!([reply("one"), reply("two?"), reply("three?")]);
+    assert_eq!(answer.result()["structuredContent"]["replies"], expected);
+}
+
+#[test]
+fn a_question_with_an_address_is_asked_in_every_cell() {
+    in_every_cell(|cell| {
+        let params =
+            json!({"mode": "url", "elicitationId": "e-1", "url": "https://example.com/e", "message": "look"});
+        let question = json!({"method": "elicitation/create", "params": params});
+        let accept = |_: &str, asked: &Value| {
+            assert_eq!((&asked["mode"], &asked["url"]), (&params["mode"], &params["url"]), "{}", cell.name);
+            json!({"action": "accept"})
+        };
+        let exchange = cell.client.call_answering("s__ask", &json!({"questions": [question]}), accept);
+        assert_eq!(
+            exchange.result()["structuredContent"]["replies"],
+            json!([{"action": "accept"}]),
+            "{}",
+            cell.name
+        );
+        let data = json!({"elicitations": [params]});
+        let needed = cell.client.call("s__upset", &json!({"code": -32042, "data": data}));
+        assert_eq!(needed.code(), -32042, "{}: {}", cell.name, needed.answer);
+        assert_eq!(needed.answer["error"]["data"], data, "{}", cell.name);
+    });
+}
+
+#[test]
+fn that_an_address_was_visited_is_told() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    let mut stream = client.listen(None);
+    let told = "notifications/elicitation/complete";
+    client.call("s__touch", &json!({"announce": told, "params": {"elicitationId": "e-1"}}));
+    loop {
+        let event = stream.event().unwrap().unwrap();
+        let message: Value = serde_json::from_str(&event.data).unwrap();
+        if message["method"] == told {
+            assert_eq!(message["params"], json!({"elicitationId": "e-1"}));
+            return;
+        }
+    }
+}

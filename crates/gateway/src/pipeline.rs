@@ -136,6 +136,12 @@ async fn notification(gateway: &Arc<Gateway>, client: &Client, message: &Message
                 session.inflight.cancel(id);
             }
         }
+        Some(Method::Progress) => {
+            let params = message.body_bytes().unwrap_or_default();
+            if let Some((server, params)) = session.questions.progress(&params) {
+                server.notify(Method::Progress, Some(params)).await;
+            }
+        }
         Some(Method::RootsChanged) => {
             for member in gateway.fleet.members().iter().filter(|member| !member.desired.isolated) {
                 member.server.notify(Method::RootsChanged, None).await;
