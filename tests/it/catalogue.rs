@@ -192,3 +192,71 @@ fn what_is_remembered_is_listed_before_its_server_has_said_a_word() {
     let health = Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
     assert_eq!(health["servers"][0]["state"], "connecting", "{health}");
 }
+
+#[test]
+fn a_list_that_fails_hides_nothing_else_and_is_asked_for_again() {
+    let upstream = Upstream::start(Era::Legacy, &["failing=prompts/list"]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    assert!(names(&client).contains(&"s__echo".to_owned()));
+    assert_eq!(all(&client, "resources/list", "resources").0.len(), 1);
+    assert_eq!(all(&client, "prompts/list", "prompts").0, Vec::<Value>::new());
+    upstream.script().release();
+    eventually("the list is there", || (all(&client, "prompts/list", "prompts").0.len() == 1).then_some(()));
+}
+
+#[test]
+fn a_list_that_fails_later_stays_what_it_was() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    assert_eq!(all(&client, "prompts/list", "prompts").0.len(), 1);
+    let address = upstream.address().to_owned();
+    drop(upstream);
+    let upstream = Upstream::start_at(&address, Era::Legacy, &["failing=prompts/list"]);
+    upstream.forget_sessions();
+    eventually("it is asked again and again", || {
+        // Calls find out that it is another one.
+        client.call("s__echo", &json!({"text": "on"}));
+        (upstream.script().count("prompts/list") > 1).then_some(())
+    });
+    assert_eq!(all(&client, "prompts/list", "prompts").0.len(), 1);
+    assert!(names(&client).contains(&"s__echo".to_owned()));
+}
+
+#[test]
+fn a_server_without_what_it_declares_shows_what_it_has() {
+    let upstream = Upstream::start(Era::Legacy, &["without=resources/list"]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    assert!(names(&client).contains(&"s__echo".to_owned()));
+    assert_eq!(all(&client, "prompts/list", "prompts").0.len(), 1);
+    assert_eq!(upstream.script().count("resources/list"), 1);
+}
+
+#[test]
+fn what_a_server_says_has_changed_is_fetched_and_told() {
+    for era in Era::BOTH {
+        let upstream = Upstream::start(era, &[]);
+        let gateway = Gateway::before("s", upstream.url());
+        let client = Client::legacy(&gateway);
+        let mut stream = client.listen(None);
+        for (list, told) in [
+            ("prompts/list", "notifications/prompts/list_changed"),
+            ("resources/list", "notifications/resources/list_changed"),
+        ] {
+            let fetched = upstream.script().count(list);
+            eventually("the server is listened to", || {
+                client.call("s__touch", &json!({"announce": told, "params": {}}));
+                (upstream.script().count(list) > fetched).then_some(())
+            });
+            loop {
+                let event = stream.event().unwrap().unwrap();
+                let message: Value = serde_json::from_str(&event.data).unwrap();
+                if message["method"] == told {
+                    break;
+                }
+            }
+        }
+    }
+}

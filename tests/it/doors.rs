@@ -1,7 +1,7 @@
 //! Who is let in: sessions, origins, hosts, media, paths.
 
 use harness::http::Connection;
-use harness::{Client, Gateway, Setup};
+use harness::{Client, Era, Gateway, Setup, Upstream};
 use serde_json::json;
 
 use crate::cells::scripted;
@@ -146,4 +146,47 @@ fn pages_are_told_what_the_operator_says() {
         b"",
     );
     assert_eq!(told.head.header("access-control-allow-origin"), None);
+}
+
+#[test]
+fn a_client_that_posts_and_does_not_read_is_stopped() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let yaml = format!("servers:\n  s:\n    url: {}\n    max_concurrency: 1000\n", upstream.url());
+    let gateway = Setup::new().config(&yaml).start();
+    let mut stream = Connection::open(gateway.address());
+    stream.send("GET", "/mcp/sse", &[("accept", "text/event-stream")], b"").unwrap();
+    assert_eq!(stream.head().unwrap().status, 200);
+    let endpoint = stream.event().unwrap().unwrap();
+    let post =
+        |body: &str| status(&gateway, "POST", &endpoint.data, &[("content-type", "application/json")], body);
+    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}});
+    post(&json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params}).to_string());
+    let held = |id: usize| {
+        let params = json!({"name": "s__hold", "arguments": {}});
+        post(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string())
+    };
+    let refused = (0..400).find(|id| held(*id) != 202);
+    assert_eq!(refused, Some(256));
+    // What may set calls free still gets through.
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}});
+    assert_eq!(post(&cancelled.to_string()), 202);
+    upstream.script().release();
+    harness::eventually("there is room again", || (held(1000) == 202).then_some(()));
+}
+
+#[test]
+fn a_call_under_way_is_answered_before_the_gateway_stops() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let mut gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    let pending = client.begin("tools/call", &json!({"name": "s__hold", "arguments": {}}));
+    harness::eventually("the call is there", || {
+        upstream.script().seen().contains(&json!({"began": {}})).then_some(())
+    });
+    harness::processes::signal(gateway.id(), "TERM");
+    gateway.log().until("stopping");
+    upstream.script().release();
+    assert_eq!(pending.finish().text(), "released");
+    assert!(gateway.wait().success());
 }

@@ -23,4 +23,5 @@ mod secure;
 mod sessions;
 mod skills;
 mod stdio_front;
+mod tasks;
 mod thousand_starts;

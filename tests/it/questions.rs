@@ -1,6 +1,6 @@
 //! What a server asks its client in the middle of a call, in every cell.
 
-use harness::{Client, Era, Gateway, Setup, Upstream};
+use harness::{Client, Era, Exchange, Gateway, Setup, Upstream};
 use serde_json::{Value, json};
 
 use crate::cells::{Cell, Wire, in_every_cell, scripted};
@@ -187,4 +187,159 @@ fn a_client_that_leaves_during_a_question_frees_the_call() {
         (upstream.script().count("notifications/cancelled") > 0).then_some(())
     });
     assert_eq!(client.call("s__echo", &json!({"text": "on"})).text(), "on");
+}
+
+#[test]
+fn a_question_that_is_taken_back_or_left_open_is_taken_back_at_the_client() {
+    for how in ["withdraw", "leave"] {
+        let upstream = Upstream::start(Era::Legacy, &[]);
+        let gateway = Gateway::before("s", upstream.url());
+        let client = Client::legacy(&gateway);
+        let params = json!({"name": "s__ask", "arguments": {"questions": [elicitation("who?")], how: true}});
+        let mut pending = client.begin("tools/call", &params);
+        let question = pending.next().unwrap();
+        assert_eq!(question["method"], "elicitation/create", "{how}");
+        let cancelled = pending.next().unwrap();
+        assert_eq!(cancelled["method"], "notifications/cancelled", "{how}: {cancelled}");
+        assert_eq!(cancelled["params"]["requestId"], question["id"], "{how}");
+        upstream.script().release();
+        assert_eq!(pending.finish().text(), "never mind", "{how}");
+    }
+}
+
+#[test]
+fn a_server_hears_how_far_its_question_is() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    let mut question = elicitation("who?");
+    question["params"]["_meta"] = json!({"progressToken": "the server's"});
+    let mut pending =
+        client.begin("tools/call", &json!({"name": "s__ask", "arguments": {"questions": [question]}}));
+    let asked = pending.next().unwrap();
+    let token = &asked["params"]["_meta"]["progressToken"];
+    client.notify("notifications/progress", &json!({"progressToken": token, "progress": 0.5}));
+    let told = json!({"progressToken": "the server's", "progress": 0.5});
+    harness::eventually("the server hears of it", || {
+        let seen = upstream.script().seen();
+        seen.iter()
+            .any(|message| message["method"] == "notifications/progress" && message["params"] == told)
+            .then_some(())
+    });
+    client.answer(&asked, &json!({"action": "decline"}));
+    assert_eq!(pending.finish().result()["structuredContent"]["replies"], json!([{"action": "decline"}]));
+}
+
+#[test]
+fn questions_that_come_after_some_were_answered_have_keys_of_their_own() {
+    let cell = Cell::open(Era::Modern, Era::Legacy, Wire::Stdio);
+    let arguments =
+        json!({"questions": [elicitation("one?"), elicitation("two?")], "then": elicitation("three?")});
+    let mut params = json!({"name": "s__ask", "arguments": arguments});
+    let asked = cell.client.request("tools/call", &params);
+    let first = asked.result()["inputRequests"].clone();
+    assert_eq!(first.as_object().unwrap().len(), 2, "{first}");
+    let key = first.as_object().unwrap().iter().find(|(_, asked)| asked["params"]["message"] == "one?");
+    let reply = |said: &str| json!({"action": "accept", "content": {"name": said}});
+    params["inputResponses"] = json!({key.unwrap().0: reply("one")});
+    params["requestState"] = asked.result()["requestState"].clone();
+    let asked = cell.client.request("tools/call", &params);
+    let second = asked.result()["inputRequests"].as_object().unwrap().clone();
+    assert_eq!(second.len(), 2, "{second:?}");
+    let replies: serde_json::Map<_, _> = second
+        .iter()
+        .map(|(key, asked)| (key.clone(), reply(asked["params"]["message"].as_str().unwrap())))
+        .collect();
+    params["inputResponses"] = Value::Object(replies);
+    params["requestState"] = asked.result()["requestState"].clone();
+    let answer = cell.client.request("tools/call", &params);
+    let expected = json!([reply("one"), reply("two?"), reply("three?")]);
+    assert_eq!(answer.result()["structuredContent"]["replies"], expected);
+}
+
+#[test]
+fn calls_whose_clients_do_not_come_back_leave_room_for_others() {
+    let gateway = Setup::new()
+        .config(&format!(
+            "servers:\n  s:\n    command: {}\n    args: [legacy]\n    max_concurrency: 4\n",
+            scripted(&[]).trim()
+        ))
+        .start();
+    let client = Client::modern(&gateway);
+    let ask = |name: &str| client.call("s__ask", &json!({"questions": [elicitation(name)]}));
+    let first = ask("0?");
+    let last = (1..8).map(|number| ask(&format!("{number}?"))).last().unwrap();
+    assert_eq!(client.call("s__echo", &json!({"text": "on"})).text(), "on");
+    let resume = |asked: &Exchange| {
+        let replies: serde_json::Map<_, _> = asked.result()["inputRequests"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(|key| (key.clone(), json!({"action": "decline"})))
+            .collect();
+        let message = asked.result()["inputRequests"]["question-1"]["params"]["message"].clone();
+        let arguments = json!({"questions": [elicitation(message.as_str().unwrap())]});
+        let params = json!({"name": "s__ask", "arguments": arguments, "inputResponses": replies,
+                            "requestState": asked.result()["requestState"]});
+        client.request("tools/call", &params)
+    };
+    assert_eq!(resume(&first).code(), -32602);
+    assert_eq!(resume(&last).result()["structuredContent"]["replies"], json!([{"action": "decline"}]));
+}
+
+#[test]
+fn the_time_of_a_call_runs_on_while_its_client_is_away() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Setup::new().server("s", upstream.url()).set("runtime.call_timeout=500ms").start();
+    let client = Client::modern(&gateway);
+    let mut params = json!({"name": "s__ask", "arguments": {"questions": [elicitation("who?")]}});
+    let asked = client.request("tools/call", &params);
+    params["inputResponses"] = json!({"question-1": {"action": "accept"}});
+    params["requestState"] = asked.result()["requestState"].clone();
+    harness::eventually("the server is told that nobody waits", || {
+        (upstream.script().count("notifications/cancelled") > 0).then_some(())
+    });
+    assert_eq!(client.request("tools/call", &params).code(), -32004);
+}
+
+#[test]
+fn a_question_with_an_address_is_asked_in_every_cell() {
+    in_every_cell(|cell| {
+        let params =
+            json!({"mode": "url", "elicitationId": "e-1", "url": "https://example.com/e", "message": "look"});
+        let question = json!({"method": "elicitation/create", "params": params});
+        let accept = |_: &str, asked: &Value| {
+            assert_eq!((&asked["mode"], &asked["url"]), (&params["mode"], &params["url"]), "{}", cell.name);
+            json!({"action": "accept"})
+        };
+        let exchange = cell.client.call_answering("s__ask", &json!({"questions": [question]}), accept);
+        assert_eq!(
+            exchange.result()["structuredContent"]["replies"],
+            json!([{"action": "accept"}]),
+            "{}",
+            cell.name
+        );
+        let data = json!({"elicitations": [params]});
+        let needed = cell.client.call("s__upset", &json!({"code": -32042, "data": data}));
+        assert_eq!(needed.code(), -32042, "{}: {}", cell.name, needed.answer);
+        assert_eq!(needed.answer["error"]["data"], data, "{}", cell.name);
+    });
+}
+
+#[test]
+fn that_an_address_was_visited_is_told() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Gateway::before("s", upstream.url());
+    let client = Client::legacy(&gateway);
+    let mut stream = client.listen(None);
+    let told = "notifications/elicitation/complete";
+    client.call("s__touch", &json!({"announce": told, "params": {"elicitationId": "e-1"}}));
+    loop {
+        let event = stream.event().unwrap().unwrap();
+        let message: Value = serde_json::from_str(&event.data).unwrap();
+        if message["method"] == told {
+            assert_eq!(message["params"], json!({"elicitationId": "e-1"}));
+            return;
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What a client keeps between its requests: its session, its streams, what it wants to hear.
 
 use harness::http::Connection;
-use harness::{Client, Era, Gateway, Upstream};
+use harness::{Client, Era, Gateway, Setup, Upstream};
 use serde_json::{Value, json};
 
 use crate::cells::scripted;
@@ -162,4 +162,42 @@ fn a_modern_client_listens_to_what_it_asks_for() {
             listening.find(|message| message["method"] == "notifications/resources/updated").unwrap();
         assert_eq!(updated["params"]["uri"], THING, "{era:?}: {updated}");
     }
+}
+
+#[test]
+fn what_a_client_says_of_itself_does_not_make_its_session_long() {
+    let gateway = Gateway::before("s", scripted(&["legacy"]));
+    let begin = |capabilities: Value, icon: usize| {
+        let info = json!({"name": "scene", "title": "Scene", "version": "1",
+                          "icons": [{"src": format!("data:image/png;base64,{}", "A".repeat(icon))}]});
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let headers =
+            [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        Connection::open(gateway.address()).exchange("POST", "/mcp", &headers, message.to_string().as_bytes())
+    };
+    let greeted = begin(json!({"elicitation": {}}), 200_000);
+    assert_eq!(greeted.head.status, 200, "{}", greeted.text());
+    let session = greeted.head.header("mcp-session-id").unwrap();
+    assert!(session.len() < 1000, "{} bytes", session.len());
+
+    let refused = begin(json!({"experimental": {"x": "y".repeat(100_000)}}), 10);
+    assert_eq!(refused.json()["error"]["code"], -32602, "{}", refused.text());
+    assert!(refused.text().contains("capabilities"), "{}", refused.text());
+}
+
+#[test]
+fn gateways_with_the_same_key_serve_each_others_sessions() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let mut one = Gateway::before("s", upstream.url());
+    // The key is in the state folder.
+    let other = Setup::new().after(&one).server("s", upstream.url()).start();
+    let client = Client::legacy(&one);
+    for gateway in [&one, &other, &one] {
+        let client = Client::continuing(gateway, &client);
+        assert_eq!(client.call("s__echo", &json!({"text": "here"})).text(), "here");
+    }
+    // Each would be taken for what the other one left behind.
+    one.kill();
 }

@@ -2,7 +2,9 @@
 //!
 //! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`,
 //! `instructions=x`, `skill=uri`. With `claims=uri` it lists files of that folder as its own; with `late=200` it greets
-//! after so many milliseconds; with `tally=file` it writes there what it was told to echo; with
+//! after so many milliseconds; with `failing=prompts/list` it answers that with an error until it is released, with
+//! `without=prompts/list` always as if there were no such method; with `tasks` it makes a task of a call that wants one;
+//! with `tally=file` it writes there what it was told to echo; with
 //! `token=x` it answers over HTTP only those who show that token. The name of a called tool says what it does then:
 //! answer, ask, report, wait, or one of the things that no server should do.
 
@@ -12,7 +14,7 @@ mod lists;
 pub use calls::VERBATIM;
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -150,12 +152,21 @@ impl Scripted {
 
     fn request(&self, method: &str, id: &Value, message: &Value, out: &dyn Out) {
         let params = &message["params"];
-        let capabilities = json!({
+        let mut capabilities = json!({
             "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true},
             "prompts": {"listChanged": true}, "logging": {}, "completions": {},
         });
+        if self.is("tasks") {
+            capabilities["tasks"] = json!({"requests": {"tools": {"call": {}}}});
+        }
         if let ("server/discover" | "initialize", Some(late)) = (method, self.value("late")) {
             std::thread::sleep(Duration::from_millis(late.parse().unwrap()));
+        }
+        if self.value("without") == Some(method) {
+            return out.say(&refusal(id, -32601, "no such method"));
+        }
+        if self.value("failing") == Some(method) && !self.state.lock().unwrap().released {
+            return out.say(&refusal(id, -32603, "not now"));
         }
         let info = json!({"name": self.value("name").unwrap_or("scripted"), "version": "1"});
         let result = match (method, self.era) {
@@ -181,10 +192,24 @@ impl Scripted {
             ("resources/read", _) => self.read(params),
             ("prompts/get", _) => self.prompt(params),
             ("completion/complete", _) => json!({"completion": {"values": [params["argument"]["value"]]}}),
+            ("tools/call", Era::Legacy) if self.is("tasks") && params.get("task").is_some() => {
+                json!({"task": self.task("working")})
+            }
+            ("tasks/get", Era::Legacy) if self.is("tasks") => self.task("completed"),
+            ("tasks/result", Era::Legacy) if self.is("tasks") => {
+                json!({"content": [{"type": "text", "text": format!("done by {}", info["name"])}]})
+            }
             ("tools/call", _) => return self.call(id, params, out),
             _ => return out.say(&refusal(id, -32601, "no such method")),
         };
         self.answer(id, result, out);
+    }
+
+    /// The one task that it ever has.
+    fn task(&self, status: &str) -> Value {
+        let id = format!("task of {}", self.value("name").unwrap_or("scripted"));
+        json!({"taskId": id, "status": status, "ttl": 60000, "createdAt": "2025-11-25T10:00:00Z",
+               "lastUpdatedAt": "2025-11-25T10:00:00Z"})
     }
 
     /// Answers in the way of the era.
@@ -218,26 +243,36 @@ impl Scripted {
         }
     }
 
-    /// Asks the client several things at once and waits for all replies.
-    fn ask(&self, questions: &[Value], out: &dyn Out) -> Vec<Value> {
-        let waiting: Vec<_> = questions
-            .iter()
-            .map(|question| {
-                let (sender, receiver) = channel();
-                let mut state = self.state.lock().unwrap();
-                state.asked += 1;
-                let id = format!("question {}", state.asked);
-                state.questions.insert(id.clone(), sender);
-                drop(state);
-                let (method, params) = (&question["method"], &question["params"]);
-                out.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
-                receiver
-            })
-            .collect();
-        let reply =
-            |message: Value| message.get("result").or(message.get("error")).cloned().unwrap_or_default();
-        waiting.iter().map(|receiver| receiver.recv_timeout(LONG).map(reply).unwrap_or_default()).collect()
+    /// Asks the client several things at once and waits for all replies; once the first one has come, it asks `then`.
+    fn ask(&self, questions: &[Value], then: Option<&Value>, out: &dyn Out) -> Vec<Value> {
+        let mut waiting: Vec<_> = questions.iter().map(|question| self.put(question, out).1).collect();
+        let mut replies = Vec::new();
+        while replies.len() < waiting.len() {
+            replies.push(reply(&waiting[replies.len()]));
+            if let (1, Some(then)) = (replies.len(), then) {
+                waiting.push(self.put(then, out).1);
+            }
+        }
+        replies
     }
+
+    /// Puts a question to the client: its id, and where the reply comes.
+    fn put(&self, question: &Value, out: &dyn Out) -> (String, Receiver<Value>) {
+        let (sender, receiver) = channel();
+        let mut state = self.state.lock().unwrap();
+        state.asked += 1;
+        let id = format!("question {}", state.asked);
+        state.questions.insert(id.clone(), sender);
+        drop(state);
+        let (method, params) = (&question["method"], &question["params"]);
+        out.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        (id, receiver)
+    }
+}
+
+fn reply(receiver: &Receiver<Value>) -> Value {
+    let reply = |message: Value| message.get("result").or(message.get("error")).cloned().unwrap_or_default();
+    receiver.recv_timeout(LONG).map(reply).unwrap_or_default()
 }
 
 fn refusal(id: &Value, code: i64, message: &str) -> String {

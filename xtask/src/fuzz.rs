@@ -1,6 +1,7 @@
 //! Runs every fuzz target for a short while, to show that it still builds and that nothing shallow is broken.
 //!
-//! Coverage-guided fuzzing needs a nightly compiler. The flags are those of `cargo fuzz`; using them directly saves every
+//! Coverage-guided fuzzing needs a nightly compiler; without one, the tests of `crates/protocol` still run what the targets
+//! state. The flags are those of `cargo fuzz`; using them directly saves every
 //! machine the build of that program.
 
 use std::fs;

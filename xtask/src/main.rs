@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a task says is its result")]
 
 mod fuzz;
+mod licences;
 mod step;
 mod test;
 mod tidy;
@@ -15,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   test [STEP…]     all steps of the test command, or those whose name contains one of the given words
   tidy             names, lengths, links and the code map
+  licences         licences and sources of what comes from outside, as deny.toml says
   fuzz [SECONDS]   every fuzz target for a few seconds (5 unless told otherwise)
 ";
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     match arguments.split_first() {
         Some((command, chosen)) if command == "test" => test::run(&root, chosen),
         Some((command, [])) if command == "tidy" => tidy::run(&root),
+        Some((command, [])) if command == "licences" => licences::run(&root),
         Some((command, rest)) if command == "fuzz" => fuzz::run(&root, rest.first().map(String::as_str)),
         _ => {
             eprint!("{USAGE}");

@@ -29,6 +29,7 @@ fn all_steps(root: &Path) -> Vec<Step> {
             "cargo clippy --profile quick --workspace --all-targets --locked -- -D warnings",
         ),
         Step::new("tidy", root, "cargo xtask tidy"),
+        Step::new("licences", root, "cargo xtask licences"),
         Step::new("build", root, "cargo build --profile quick --package toolgate --locked"),
         Step::new("python install", &python, "./setup.sh"),
         Step::new("python check", &python, "./test.sh"),

@@ -10,13 +10,13 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// Waits that double up to a minute, each with jitter, so that many that failed together do not return together.
 #[derive(Debug, Default)]
-pub(crate) struct Backoff {
+pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
     /// The wait after one more failure.
-    pub(crate) fn fail(&mut self) -> Duration {
+    pub fn fail(&mut self) -> Duration {
         let wait = match self.failures {
             0 => FIRST,
             failures => SECOND.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST),
@@ -26,12 +26,12 @@ impl Backoff {
     }
 
     /// How many failures there were since the last success.
-    pub(crate) fn failures(&self) -> u32 {
+    pub fn failures(&self) -> u32 {
         self.failures
     }
 
     /// It went well.
-    pub(crate) fn succeed(&mut self) {
+    pub fn succeed(&mut self) {
         self.failures = 0;
     }
 }

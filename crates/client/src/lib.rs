@@ -35,6 +35,7 @@ pub mod status;
 #[cfg(feature = "manager")]
 pub mod tool_registry;
 
+pub use backoff::Backoff;
 pub use call::{Answer, Call, CallError, Caller};
 pub use in_process::InProcess;
 #[cfg(feature = "manager")]

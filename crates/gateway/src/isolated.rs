@@ -231,7 +231,7 @@ impl Hearing {
 }
 
 async fn ask(session: &Session, question: Question) {
-    let asked = session.questions.ask(question.method, &question.params);
+    let asked = session.questions.ask(question.method, &question.params, None);
     let reply = match asked {
         Some(mut asked) => {
             session.mailbox.push(asked.message.clone());

@@ -24,7 +24,7 @@ use crate::gateway::Gateway;
 use crate::listen::Listener;
 use crate::principal::Principal;
 use crate::relay::{Last, Passage};
-use crate::session::{Client, Session};
+use crate::session::{Client, Session, introduction};
 
 /// How long `server/discover` waits for servers that are starting.
 const DISCOVER_PATIENCE: Duration = Duration::from_millis(500);
@@ -140,6 +140,12 @@ async fn notification(gateway: &Arc<Gateway>, client: &Client, message: &Message
                 session.inflight.cancel(id);
             }
         }
+        Some(Method::Progress) => {
+            let params = message.body_bytes().unwrap_or_default();
+            if let Some((server, params)) = session.questions.progress(&params) {
+                server.notify(Method::Progress, Some(params)).await;
+            }
+        }
         Some(Method::RootsChanged) => {
             for member in gateway.fleet.members().iter().filter(|member| !member.desired.isolated) {
                 member.server.notify(Method::RootsChanged, None).await;
@@ -175,9 +181,10 @@ pub async fn begin_session(
         .seal
         .random_number()
         .map_err(|error| ErrorReply::new(Code::InternalError, error.to_string()))?;
-    // The envelope outlives the request: a copy lets the request's bytes go.
-    let copy = |bytes: Bytes| Bytes::copy_from_slice(&bytes);
-    let envelope = Envelope::new(Era::Legacy, copy(capabilities), info.map(copy));
+    let capabilities =
+        introduction::capabilities(&capabilities).map_err(|error| invalid(&error.to_string()))?;
+    let info = info.map(|info| introduction::client_info(&info));
+    let envelope = Envelope::new(Era::Legacy, capabilities, info);
     let session = Arc::new(Session::new(key, version, Arc::clone(principal), envelope));
     gateway.fleet.settle(gateway.settings.start_patience).await;
     let sight = gateway.published().sight(&gateway.gate.standing(principal));

@@ -1,6 +1,7 @@
 //! Who is talking: the clients that are here, in either era.
 
 pub mod inflight;
+pub mod introduction;
 pub mod mailbox;
 pub mod questions;
 pub mod sealed;

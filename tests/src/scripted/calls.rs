@@ -83,6 +83,10 @@ impl Scripted {
                 self.announce("notifications/tools/list_changed", &json!({}));
                 text("added")
             }
+            "touch" if arguments.get("announce").is_some() => {
+                self.announce(arguments["announce"].as_str().unwrap_or_default(), &arguments["params"]);
+                text("announced")
+            }
             "touch" => {
                 self.announce("notifications/resources/updated", &json!({"uri": arguments["uri"]}));
                 text("touched")
@@ -128,7 +132,14 @@ impl Scripted {
             }
             "nothing" => return,
             "vanish" => return out.vanish(),
-            "upset" => return out.say(&refusal(id, -32055, "this tool is upset")),
+            "upset" => {
+                let code = arguments["code"].as_i64().unwrap_or(-32055);
+                let mut error = json!({"code": code, "message": "this tool is upset"});
+                if let Some(data) = arguments.get("data") {
+                    error["data"] = data.clone();
+                }
+                return out.say(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+            }
             name if name.starts_with("tool-") => {}
             _ => return out.say(&refusal(id, -32602, "no such tool")),
         }
@@ -141,11 +152,23 @@ impl Scripted {
         out.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{era}{result}}}"#));
     }
 
-    /// Asks what its arguments say. A modern server sends the questions as its answer and is called again.
+    /// Asks what its arguments say. A modern server sends the questions as its answer and is called again. A legacy one
+    /// that is told to `withdraw` takes the questions back and waits; one that is told to `leave` answers at once.
     fn question(&self, id: &Value, params: &Value, out: &dyn Out) {
-        let questions = params["arguments"]["questions"].as_array().cloned().unwrap_or_default();
+        let arguments = &params["arguments"];
+        let questions = arguments["questions"].as_array().cloned().unwrap_or_default();
+        if self.era == Era::Legacy && (arguments["withdraw"] == true || arguments["leave"] == true) {
+            for question in &questions {
+                let (asked, _) = self.put(question, out);
+                if arguments["withdraw"] == true {
+                    notify("notifications/cancelled", &json!({"requestId": asked}), out);
+                    self.wait(id, out);
+                }
+            }
+            return self.answer(id, text("never mind"), out);
+        }
         let replies = match (self.era, params.get("inputResponses")) {
-            (Era::Legacy, _) => self.ask(&questions, out),
+            (Era::Legacy, _) => self.ask(&questions, arguments.get("then"), out),
             (Era::Modern, None) if !self.is("rude") && lacks_something(params, &questions) => {
                 return out.say(&refusal(
                     id,

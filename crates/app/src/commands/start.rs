@@ -33,6 +33,9 @@ Examples:
 
 The configuration is read again when its files change, on SIGHUP and by `toolgate reload`.";
 
+/// How long after its client left a gateway on standard input and output may take to end. Clients wait five seconds.
+const END: Duration = Duration::from_millis(4500);
+
 /// How to serve.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -160,16 +163,20 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             let conversation =
                 stdio::serve(Arc::clone(&gateway), input, standard_streams::output(), principal);
             let mut serving = tokio::spawn(conversation);
-            tokio::select! {
-                _ = &mut serving => {}
+            let ended = tokio::select! {
+                ended = &mut serving => ended,
                 () = until_told() => {
                     gateway.stopping.cancel();
                     // The conversation ends by itself: after what is under way, which it gives up when that takes long.
-                    let _ = serving.await;
+                    serving.await
                 }
-            }
+            };
             drop(control);
-            stop(&gateway, &config).await;
+            let ended = ended.unwrap_or_else(|_| tokio::time::Instant::now());
+            // Servers that take longer to leave are killed by their guards when this process ends.
+            if tokio::time::timeout_at(ended + END, stop(&gateway, &config)).await.is_err() {
+                tracing::warn!("some servers did not end in time and are killed");
+            }
         }
     }
     Ok(())

@@ -79,7 +79,7 @@ impl Lines {
 }
 
 /// The id in `{"jsonrpc":"2.0","id":5,"result":…`: before the result begins.
-fn id_at_beginning(line: &[u8]) -> Option<u64> {
+pub(crate) fn id_at_beginning(line: &[u8]) -> Option<u64> {
     let beginning = line.get(..line.len().min(LOOKED_AT)).unwrap_or_default();
     let end = ["\"result\"", "\"error\"", "\"params\""]
         .iter()
@@ -90,7 +90,7 @@ fn id_at_beginning(line: &[u8]) -> Option<u64> {
 }
 
 /// The id in `…},"id":5}`: after the result.
-fn id_at_end(line: &[u8]) -> Option<u64> {
+pub(crate) fn id_at_end(line: &[u8]) -> Option<u64> {
     let end = line.get(line.len().saturating_sub(64)..).unwrap_or_default();
     let closed = memchr::memrchr(b'}', end.trim_ascii_end().strip_suffix(b"}")?)?;
     number_after_id(end.get(closed..)?, memchr::memmem::rfind)

@@ -41,9 +41,11 @@ pub(crate) async fn open(
     let spoke = CancellationToken::new();
     let tail = Arc::new(Tail::new(spoke.clone()));
     let (child, streams) = Child::start(program, Arc::clone(&tail)).await?;
+    // Whoever calls writes, and must never wait for a child to read: taking a pipe out of tokio makes it one that blocks,
+    // and this takes that back.
     let pipes = || {
         Ok::<_, std::io::Error>((
-            pipe::Sender::from_owned_fd_unchecked(streams.stdin.into_owned_fd()?)?,
+            pipe::Sender::from_owned_fd(streams.stdin.into_owned_fd()?)?,
             streams.stdout.into_owned_fd()?,
         ))
     };

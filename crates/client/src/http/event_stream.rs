@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::connection::lines::{id_at_beginning, id_at_end};
+
+/// How much of the beginning and of the end of an event that is too long is looked at to find out which call it answers.
+const LOOKED_AT: usize = 512;
+
 /// One event. An event without data still tells its id and how long to wait before reading on elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerEvent {
@@ -12,6 +17,15 @@ pub(crate) struct ServerEvent {
     pub(crate) id: Option<String>,
     pub(crate) retry: Option<Duration>,
     pub(crate) data: Bytes,
+    /// It was too long and its data are gone.
+    pub(crate) overlong: Option<Overlong>,
+}
+
+/// What is known of an event that was too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overlong {
+    /// The call that it seems to answer.
+    pub(crate) answers: Option<u64>,
 }
 
 /// An event grew beyond its bound.
@@ -29,6 +43,12 @@ pub(crate) struct EventReader {
     at_start: bool,
     ready: VecDeque<ServerEvent>,
     limit: usize,
+    /// Whether an event that is too long costs only itself.
+    skips: bool,
+    /// The event being skipped.
+    skipping: Option<Overlong>,
+    /// The end of the last line that was skipped.
+    tail: Vec<u8>,
 }
 
 impl EventReader {
@@ -43,7 +63,15 @@ impl EventReader {
             at_start: true,
             ready: VecDeque::new(),
             limit,
+            skips: false,
+            skipping: None,
+            tail: Vec::new(),
         }
+    }
+
+    /// The same for a stream that all calls share: an event that is too long is thrown away as it comes.
+    pub(crate) fn skipping(limit: usize) -> EventReader {
+        EventReader { skips: true, ..EventReader::new(limit) }
     }
 
     /// The next whole event.
@@ -72,14 +100,36 @@ impl EventReader {
     }
 
     fn grow(&mut self, piece: &[u8]) -> Result<(), EventTooLong> {
-        if self.line.len() + self.data.len() + piece.len() > self.limit.saturating_add(64) {
-            return Err(EventTooLong);
+        let is_too_long = self.line.len() + self.data.len() + piece.len() > self.limit.saturating_add(64);
+        if is_too_long && self.skipping.is_none() {
+            if !self.skips {
+                return Err(EventTooLong);
+            }
+            let begun = [self.data.as_slice(), &self.line, piece];
+            let begun = begun.map(|part| part.get(..LOOKED_AT).unwrap_or(part));
+            self.skipping = Some(Overlong { answers: id_at_beginning(&begun.concat()) });
+            self.data = Vec::new();
         }
         self.line.extend_from_slice(piece);
+        if self.skipping.is_some() && self.line.len() > LOOKED_AT {
+            self.line.drain(..self.line.len() - LOOKED_AT);
+        }
         Ok(())
     }
 
     fn end_line(&mut self) {
+        if let Some(overlong) = self.skipping {
+            if !self.line.is_empty() {
+                std::mem::swap(&mut self.tail, &mut self.line);
+                self.line.clear();
+                return;
+            }
+            self.skipping = None;
+            let answers = overlong.answers.or_else(|| id_at_end(&std::mem::take(&mut self.tail)));
+            self.event.overlong = Some(Overlong { answers });
+            self.has_data = false;
+            return self.end_event();
+        }
         let line = std::mem::take(&mut self.line);
         let mut text = line.as_slice();
         if std::mem::take(&mut self.at_start) {
@@ -123,7 +173,7 @@ impl EventReader {
         let mut event = std::mem::take(&mut self.event);
         event.data = Bytes::from(std::mem::take(&mut self.data));
         let said = std::mem::take(&mut self.has_data) || event.id.is_some() || event.retry.is_some();
-        if said {
+        if said || event.overlong.is_some() {
             self.ready.push_back(event);
         }
     }
@@ -154,6 +204,7 @@ mod tests {
             id: id.map(str::to_owned),
             retry: retry.map(Duration::from_millis),
             data: Bytes::from_static(data.as_bytes()),
+            overlong: None,
         }
     }
 
@@ -179,6 +230,25 @@ mod tests {
         let mut reader = EventReader::new(10);
         assert_eq!(reader.push(b"data: 0123456789\n\n"), Ok(()));
         assert_eq!(reader.push(&[b'x'; 200]), Err(EventTooLong));
+    }
+
+    #[test]
+    fn on_a_stream_that_is_shared_it_costs_only_itself() {
+        let filling = "x".repeat(5000);
+        let check = |long: String, answers: Option<u64>| {
+            for size in [1, 7, 100_000] {
+                let mut reader = EventReader::skipping(1000);
+                let stream = format!("data: 1\n\n{long}\n\ndata: 2\r\n\r\n");
+                stream.as_bytes().chunks(size).for_each(|piece| reader.push(piece).unwrap());
+                let events: Vec<_> = std::iter::from_fn(|| reader.next()).collect();
+                let skipped = ServerEvent { overlong: Some(Overlong { answers }), ..ServerEvent::default() };
+                let expected = [event(None, None, None, "1"), skipped, event(None, None, None, "2")];
+                assert_eq!(events, expected, "{size} at a time");
+            }
+        };
+        check(format!(r#"data: {{"jsonrpc":"2.0","id":7,"result":{{"a":"{filling}"}}}}"#), Some(7));
+        check(format!(r#"data: {{"result":{{"a":"{filling}"}},"id":8}}"#), Some(8));
+        check(format!("data: {filling}\ndata: {filling}"), None);
     }
 
     proptest! {

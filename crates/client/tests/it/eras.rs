@@ -106,11 +106,17 @@ async fn a_server_that_refuses_the_version_it_supports_is_asked_once_more_at_onc
 
 #[tokio::test]
 async fn an_era_is_remembered_but_not_after_a_refusal() {
+    for refusal in [401, 403, 503] {
+        remembered_but_not_after(refusal).await;
+    }
+}
+
+async fn remembered_but_not_after(refusal: u16) {
     let ill = Arc::new(AtomicBool::new(true));
     let state = Arc::clone(&ill);
     let script = HttpScript::start(move |seen: &Seen| {
         if state.load(Ordering::SeqCst) {
-            return Said::Text(503, "starting");
+            return Said::Text(refusal, "not yet");
         }
         match (seen.rpc(), seen.json["params"]["name"].as_str()) {
             ("tools/call", Some("forget")) => Said::Text(404, ""),
@@ -123,7 +129,7 @@ async fn an_era_is_remembered_but_not_after_a_refusal() {
     ill.store(false, Ordering::SeqCst);
     rig.until(State::Ready).await;
     let probes = script.count(|seen| seen.rpc() == "server/discover");
-    assert!(probes >= 2, "the refusal must not be taken for an era");
+    assert!(probes >= 2, "{refusal} must not be taken for an era");
     let _ = rig.tool("forget").await;
     rig.until(State::Ready).await;
     assert_eq!(script.count(|seen| seen.rpc() == "server/discover"), probes, "the era was known by then");

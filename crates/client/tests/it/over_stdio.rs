@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
-use toolgate_client::{CallError, Event, Outbox, Reply, What};
+use toolgate_client::{Call, CallError, Event, Outbox, Reply, ServerSpec, What};
+use toolgate_protocol::Message;
 
-use crate::rig::{Rig, call, caller, command, eventually, processes_with, scripted, spec};
+use crate::rig::{LONG, Rig, call, caller, command, eventually, processes_with, scripted, spec};
 
 #[tokio::test]
 async fn a_request_is_answered_under_an_id_of_ours() {
@@ -14,6 +16,61 @@ async fn a_request_is_answered_under_an_id_of_ours() {
     let echoed = rig.tool("echo").await.unwrap();
     assert_eq!(echoed["arguments"], json!({"a": 1}));
     assert!(echoed["_meta"]["progressToken"].is_u64(), "the token is the connection's: {echoed}");
+}
+
+/// Plays a scene on a thread of its own: one that blocks its thread cannot fail by its own clock.
+fn on_one_thread(scene: impl Future<Output = ()> + Send + 'static) {
+    let (finished, outcome) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(scene);
+        finished.send(()).unwrap();
+    });
+    outcome.recv_timeout(LONG).expect("the scene failed, or its thread is blocked");
+}
+
+fn long_call(bytes: usize) -> Call {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                         "params": {"name": "echo", "arguments": {"text": "x".repeat(bytes)}}});
+    Call {
+        message: Message::parse(Bytes::from(message.to_string())).unwrap(),
+        native: None,
+        caller: caller(1),
+        parameters: Vec::new(),
+        timeout: None,
+    }
+}
+
+#[test]
+fn long_messages_both_ways_at_once_do_not_wait_for_each_other() {
+    on_one_thread(async {
+        let rig = Rig::start(ServerSpec { max_message_bytes: 4 << 20, ..spec(scripted("legacy")) });
+        // More than it takes for the reading to be done where the calls are.
+        for _ in 0..20 {
+            assert_eq!(rig.tool("echo").await.unwrap()["name"], "echo");
+        }
+        let (one, other) = tokio::join!(rig.call(long_call(1 << 20)), rig.call(long_call(1 << 20)));
+        for echoed in [one, other] {
+            assert_eq!(echoed.unwrap()["arguments"]["text"].as_str().map(str::len), Some(1 << 20));
+        }
+    });
+}
+
+#[test]
+fn a_child_that_stops_reading_holds_up_its_own_calls_only() {
+    on_one_thread(async {
+        let stopped = Rig::scripted("legacy");
+        let other = Rig::scripted("legacy");
+        assert_eq!(other.tool("echo").await.unwrap()["name"], "echo");
+        let mut stuck = call("stuck", caller(1));
+        stuck.timeout = Some(Duration::from_millis(20));
+        assert!(matches!(stopped.call(stuck).await, Err(CallError::Timeout { .. })));
+        let mut unread = long_call(1 << 20);
+        unread.timeout = Some(Duration::from_millis(200));
+        let (unread, answered) = tokio::join!(stopped.call(unread), other.tool("echo"));
+        assert!(matches!(unread, Err(CallError::Timeout { .. })), "{unread:?}");
+        assert_eq!(answered.unwrap()["name"], "echo");
+    });
 }
 
 #[tokio::test]
@@ -174,7 +231,7 @@ async fn many_calls_at_once_get_each_its_own_answer() {
         let mut call = call("echo", caller(number));
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                              "params": {"name": "echo", "arguments": {"number": number}}});
-        call.message = toolgate_protocol::Message::parse(message.to_string().into()).unwrap();
+        call.message = Message::parse(message.to_string().into()).unwrap();
         let rig = &rig;
         async move {
             // More than may wait at once: the rest is refused, and none gets the answer of another.

@@ -118,6 +118,11 @@ impl Listing {
         self.lists[kind.index()] = before.lists[kind.index()].clone();
     }
 
+    /// Drops what has been taken in of one kind, as if nothing had been listed.
+    pub fn forget(&mut self, kind: Kind) {
+        self.lists[kind.index()] = List::default();
+    }
+
     /// Takes in the `result` of one page.
     pub fn add_page(&mut self, kind: Kind, result: &Bytes) -> Result<Added, UnusablePage> {
         let page = match ScannedPage::scan(result, kind) {

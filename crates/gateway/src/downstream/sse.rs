@@ -7,9 +7,9 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
-use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
+use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version};
 
 use crate::downstream::body::{self, Body};
 use crate::downstream::event_stream::{self, ALIVE, KEEP_ALIVE};
@@ -31,12 +31,15 @@ pub const MESSAGES: &str = "/mcp/messages";
 const MAX_STREAMS: usize = 10_000;
 /// How many answers may wait for a slow client; further ones wait where they are made.
 const ANSWERS: usize = 64;
+/// How many requests of one client may be under way, those included whose answers it does not read.
+const UNDERWAY: usize = 256;
 
 /// A client whose stream is open.
 #[derive(Debug)]
 pub struct Connection {
     pub session: Arc<Session>,
     answers: mpsc::Sender<Bytes>,
+    room: Arc<Semaphore>,
     stop: CancellationToken,
 }
 
@@ -48,8 +51,12 @@ pub fn open(gateway: &Arc<Gateway>, principal: &Arc<Principal>) -> Response<Body
     let session = Session::unnamed(key, Version::V2024_11_05, Arc::clone(principal));
     let reading = session.mailbox.read(None);
     let (answers, arriving) = mpsc::channel(ANSWERS);
-    let connection =
-        Arc::new(Connection { session: Arc::new(session), answers, stop: gateway.stopping.child_token() });
+    let connection = Arc::new(Connection {
+        session: Arc::new(session),
+        answers,
+        room: Arc::new(Semaphore::new(UNDERWAY)),
+        stop: gateway.stopping.child_token(),
+    });
     let Some(id) = gateway.streams.insert(&connection) else {
         return respond::words(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
     };
@@ -112,12 +119,27 @@ pub async fn post(
     };
     let stop = connection.stop.clone();
     let headers = std::mem::take(request.headers_mut());
+    if message.kind() != Kind::Request {
+        // Replies and cancellations get through always: requests under way may wait for them.
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = answer(gateway, &connection, message, &headers) => {}
+        }
+        return respond::words(StatusCode::ACCEPTED, "accepted");
+    }
+    let Ok(place) = Arc::clone(&connection.room).try_acquire_owned() else {
+        let what = format!("{UNDERWAY} requests of this client are under way or unread; read the stream");
+        let reply = ErrorReply::new(Code::InvalidRequest, what).with_data(r#"{"retryable":true}"#);
+        let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, reply, Era::Legacy);
+        return refusal.to(message.id()).response();
+    };
     let gateway = Arc::clone(gateway);
     gateway.tracker.clone().spawn(async move {
         tokio::select! {
             () = stop.cancelled() => {}
             () = answer(&gateway, &connection, message, &headers) => {}
         }
+        drop(place);
     });
     respond::words(StatusCode::ACCEPTED, "accepted")
 }

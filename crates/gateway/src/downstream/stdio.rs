@@ -1,11 +1,14 @@
 //! One client on standard input and output, in either era, a message a line.
+//!
+//! Reading never waits for a request: what is read next may be the reply, the cancellation or the end that it waits for.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use toolgate_protocol::message::{MetaField, Unreadable};
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version};
@@ -18,12 +21,15 @@ use crate::relay::Piece;
 use crate::session::inflight::Inflight;
 use crate::session::{Client, Session};
 
-/// How many requests may be under way.
-const UNDERWAY: usize = 256;
+/// How many requests and batches may be under way; further ones are refused.
+const UNDERWAY: usize = 1024;
 /// How many messages may wait to be written.
 const OUT: usize = 256;
-/// How long requests under way may take to finish after the client has closed its side.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// How long requests under way may take to finish after the client has closed its side. The servers need the rest of the
+/// five seconds that a client waits for us.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long the last answers may take to be written.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// The one client.
 struct Conversation {
@@ -36,13 +42,14 @@ struct Conversation {
     out: mpsc::Sender<Bytes>,
 }
 
-/// Serves the client until it closes its side or the gateway stops; finishes what is under way first.
+/// Serves the client until it closes its side or the gateway stops; finishes what is under way first. Gives the moment
+/// at which it was over, from which the client counts.
 pub async fn serve(
     gateway: Arc<Gateway>,
     input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
     principal: Arc<Principal>,
-) {
+) -> Instant {
     let key = gateway.seal.random_number().unwrap_or_default();
     let session = Arc::new(Session::unnamed(key, Version::NEWEST_LEGACY, Arc::clone(&principal)));
     gateway.stdio.store(Some(Arc::clone(&session)));
@@ -52,6 +59,7 @@ pub async fn serve(
         Arc::new(Conversation { gateway, principal, session, modern: Inflight::default(), out });
     let requests = TaskTracker::new();
     read(&conversation, &requests, input).await;
+    let ended = Instant::now();
     requests.close();
     if tokio::time::timeout(PATIENCE, requests.wait()).await.is_err() {
         tracing::warn!("requests were still under way when the client had left; they are given up");
@@ -61,7 +69,8 @@ pub async fn serve(
     conversation.gateway.stdio.store(None);
     drop(conversation);
     // The writer ends when nobody can send to it any more; a request that was given up may still hold it for a moment.
-    let _ = tokio::time::timeout(Duration::from_millis(500), writer).await;
+    let _ = tokio::time::timeout(LAST_WORDS, writer).await;
+    ended
 }
 
 async fn read(
@@ -101,11 +110,12 @@ async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &A
     let message = match Message::parse(line.clone()) {
         Ok(message) => message,
         Err(Unreadable::Batch) if conversation.session.version().has_batches() => {
-            if let Ok(Some(answers)) =
-                batch::answers(&conversation.gateway, &conversation.session, &line, None).await
-            {
-                conversation.send(answers).await;
-            }
+            let Some(place) = place(conversation, room, None).await else { return };
+            let conversation = Arc::clone(conversation);
+            requests.spawn(async move {
+                conversation.answer_batch(&line).await;
+                drop(place);
+            });
             return;
         }
         Err(error) => {
@@ -116,12 +126,27 @@ async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &A
     if message.kind() != Kind::Request {
         return conversation.heard(message).await;
     }
-    let Ok(permit) = Arc::clone(room).acquire_owned().await else { return };
+    let Some(place) = place(conversation, room, message.id()).await else { return };
     let conversation = Arc::clone(conversation);
     requests.spawn(async move {
         conversation.answer(message).await;
-        drop(permit);
+        drop(place);
     });
+}
+
+/// A place for what is to be answered; where there is none, the client is told so.
+async fn place(
+    conversation: &Conversation,
+    room: &Arc<Semaphore>,
+    id: Option<&[u8]>,
+) -> Option<OwnedSemaphorePermit> {
+    if let Ok(place) = Arc::clone(room).try_acquire_owned() {
+        return Some(place);
+    }
+    let what = format!("{UNDERWAY} requests are under way already; wait for some to end");
+    let reply = ErrorReply::new(Code::InvalidRequest, what).with_data(r#"{"retryable":true}"#);
+    conversation.send(reply.answer(id, Era::Legacy)).await;
+    None
 }
 
 impl Conversation {
@@ -138,6 +163,14 @@ impl Conversation {
         }
         let client = Client::Legacy(Arc::clone(&self.session));
         pipeline::handle(&self.gateway, &client, &message, None).await;
+    }
+
+    async fn answer_batch(&self, line: &Bytes) {
+        match batch::answers(&self.gateway, &self.session, line, None).await {
+            Ok(Some(answers)) => self.send(answers).await,
+            Ok(None) => {}
+            Err(reply) => self.send(reply.answer(None, Era::Legacy)).await,
+        }
     }
 
     async fn answer(&self, message: Message) {

@@ -1,9 +1,13 @@
 //! Keeping what a server lists fresh.
+//!
+//! Each kind of list stands for itself: one that cannot be fetched stays what it was and is asked for again, while the
+//! others are taken.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use toolgate_client::CallError;
+use tokio::time::Instant;
+use toolgate_client::{Backoff, CallError};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Kind as MessageKind, object, text};
 
@@ -33,10 +37,18 @@ pub enum RefreshError {
 /// Waits until lists of a server are stale and fetches them, until the server is removed. `fresh` is called after each
 /// attempt: with the new listing, or without where there is none.
 pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option<Listing>)) {
+    let mut again = Again::default();
     loop {
         tokio::select! {
             () = member.stop.cancelled() => return,
             () = member.refresh.notified() => {}
+            () = again.due() => {
+                let kinds = again.take();
+                // One that is not connected is asked for all its lists once it is.
+                if member.is_ready() {
+                    member.make_stale(&kinds);
+                }
+            }
         }
         let kinds = member.take_stale();
         if kinds.is_empty() {
@@ -47,24 +59,73 @@ pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option
             fetched = fetch(&member, &kinds) => fetched,
         };
         match fetched {
-            Ok(listing) => fresh(&member, Some(listing)),
+            Ok(Fetched { listing, failed }) => {
+                again.later(&failed);
+                fresh(&member, Some(listing));
+            }
             // It will be asked again when it is ready; until then it has not been heard of.
             Err(RefreshError::NotReached) => {}
             Err(error) => {
                 tracing::warn!(server = %member.server.name(), %error, "the lists could not be fetched");
+                again.later(&kinds);
                 fresh(&member, None);
             }
         }
     }
 }
 
-async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Listing, RefreshError> {
+/// Which lists are asked for once more, and when.
+#[derive(Default)]
+struct Again {
+    kinds: Vec<Kind>,
+    at: Option<Instant>,
+    backoff: Backoff,
+}
+
+impl Again {
+    /// After an attempt: what could not be fetched is wanted later, and later still if that goes on.
+    fn later(&mut self, failed: &[Kind]) {
+        if failed.is_empty() && self.kinds.is_empty() {
+            self.backoff.succeed();
+            return;
+        }
+        for kind in failed {
+            if !self.kinds.contains(kind) {
+                self.kinds.push(*kind);
+            }
+        }
+        if !failed.is_empty() {
+            self.at = Some(Instant::now() + self.backoff.fail());
+        }
+    }
+
+    async fn due(&self) {
+        match self.at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn take(&mut self) -> Vec<Kind> {
+        self.at = None;
+        std::mem::take(&mut self.kinds)
+    }
+}
+
+/// What a server lists, and the kinds of which nothing could be learned.
+struct Fetched {
+    listing: Listing,
+    failed: Vec<Kind>,
+}
+
+async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Fetched, RefreshError> {
     // Without a greeting it is not known what it offers, which is not the same as nothing.
     let greeting = member.server.status().greeting.ok_or(RefreshError::NotReached)?;
     let capabilities = greeting.capabilities.clone();
     let before = member.listing.load_full();
     let mut listing = Listing::new(Arc::clone(member.server.name()), Some(greeting), member.over_http());
     let mut left_out = LeftOut::default();
+    let mut failed = Vec::new();
     for kind in Kind::ALL {
         if !declares(&capabilities, kind) {
             continue;
@@ -72,14 +133,27 @@ async fn fetch(member: &Member, kinds: &[Kind]) -> Result<Listing, RefreshError>
         match &before {
             // What did not change is kept as it was.
             Some(before) if !kinds.contains(&kind) => listing.keep(kind, before),
-            _ => fetch_list(member, kind, &mut listing, &mut left_out).await?,
+            _ => match fetch_list(member, kind, &mut listing, &mut left_out).await {
+                Ok(()) => {}
+                // There is no connection, so the other lists cannot be had either.
+                Err(error @ RefreshError::Call(CallError::Unavailable { .. })) => return Err(error),
+                Err(error) => {
+                    let method = kind.method().name();
+                    tracing::warn!(server = %member.server.name(), method, %error, "a list could not be fetched");
+                    match &before {
+                        Some(before) => listing.keep(kind, before),
+                        None => listing.forget(kind),
+                    }
+                    failed.push(kind);
+                }
+            },
         }
     }
     if left_out.count > 0 {
         let LeftOut { count, first } = left_out;
         tracing::warn!(server = %member.server.name(), count, ?first, "some of what it lists is not offered");
     }
-    Ok(listing)
+    Ok(Fetched { listing, failed })
 }
 
 /// What a server lists and clients do not get.
@@ -104,10 +178,9 @@ async fn fetch_list(
         };
         let answer = member.server.request(kind.method(), params).await?;
         if answer.message.kind() == MessageKind::Error {
-            let has_no_method = answer.message.field(Field::Code) == Some(b"-32601");
-            // Servers often declare resources and have no templates to list; and an extension that does not work must
-            // not take from a server what does.
-            if kind == Kind::Skill || kind == Kind::Template && has_no_method {
+            // Servers often declare what they have nothing of, such as templates; and an extension that does not work
+            // is not asked for again and again.
+            if kind == Kind::Skill || answer.message.field(Field::Code) == Some(b"-32601") {
                 return Ok(());
             }
             let error = answer.message.body().map(|error| String::from_utf8_lossy(error).into_owned());

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use http::header::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 use toolgate_client::call::Answer;
@@ -22,6 +21,7 @@ use toolgate_protocol::{Era, ErrorReply, Message};
 use crate::capacity::Full;
 use crate::enforce::closing::{self, Closing};
 use crate::enforce::consent;
+use crate::relay::asking::OpenQuestions;
 use crate::relay::overlong::Keeping;
 use crate::relay::round::{self, Round};
 use crate::relay::{Asked, Parked, Traffic};
@@ -97,13 +97,17 @@ pub(super) struct Inner {
     outbox: Arc<Outbox>,
     stage: Stage,
     /// Questions of a legacy server that its legacy client is being asked.
-    open: Option<FuturesUnordered<BoxFuture<'static, ()>>>,
+    open: Option<Box<OpenQuestions>>,
     /// When a call that waits for somebody to agree will have been decided.
     pub(super) decide_by: Option<Instant>,
+    /// How a call ended while it was parked.
+    overheard: Option<Box<Result<Answer, NoAnswer>>>,
     /// What is to be told of a call that nobody agreed to while it was parked.
     lapsed: Option<(ErrorReply, Vec<Remaining>)>,
     /// Questions that a modern client must answer with its next request.
     pub(super) unanswered: Vec<(String, Question)>,
+    /// How many such questions there were: each has a key of its own, also after some of them were answered.
+    numbered: u32,
     /// A capability that a modern client lacks and that its server wanted to use.
     lacking: Option<&'static str>,
     ready: VecDeque<Piece>,
@@ -201,8 +205,10 @@ impl Passage {
             stage,
             open: None,
             decide_by,
+            overheard: None,
             lapsed: None,
             unanswered: Vec::new(),
+            numbered: 0,
             lacking: None,
             ready: VecDeque::new(),
             rounds: 0,
@@ -255,10 +261,19 @@ impl Stage {
 }
 
 impl Inner {
+    /// Whether its call is under way at this server.
+    pub(super) fn holds_place_at(&self, server: &Server) -> bool {
+        let is_calling = matches!(self.stage, Stage::Calling(_)) && self.overheard.is_none();
+        is_calling && self.way.server.is_same(server)
+    }
+
     /// Goes on for a modern client that came back with answers.
     pub(super) fn resume(mut self: Box<Self>, asked: Asked, client: Client) -> Passage {
         self.asked = asked;
         self.client = client;
+        if let Some(answer) = self.overheard.take() {
+            self.answered(*answer);
+        }
         if let Some((reply, remaining)) = self.lapsed.take() {
             self.last_error(&reply, &remaining);
         }

@@ -74,7 +74,7 @@ pub fn begin(session: &Session, message: &Message) -> Result<Begun, Refused> {
         if !Has::of(&caller.envelope.capabilities).answer_to(method, Some(params)) {
             return Err(Refused::Lacking(asking::capability(method).unwrap_or_default()));
         }
-        let asked = session.questions.ask(method, params).ok_or(Refused::TooMany)?;
+        let asked = session.questions.ask(method, params, None).ok_or(Refused::TooMany)?;
         messages.push(asked.message.clone());
         let key = key.into_owned();
         replies.push(async move {

@@ -114,7 +114,8 @@ impl Ear {
 
     async fn read_here(self: Arc<Self>, stdout: OwnedFd, lines: Arc<tokio::sync::Mutex<Lines>>) -> Stopped {
         let mut lines = lines.lock().await;
-        let mut stdout = match pipe::Receiver::from_owned_fd_unchecked(stdout) {
+        // Checked, because that also makes a pipe that blocks one that does not.
+        let mut stdout = match pipe::Receiver::from_owned_fd(stdout) {
             Ok(stdout) => stdout,
             Err(error) => return Stopped::Ended(unreadable(&error)),
         };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 use toolgate_client::call::Answer;
 use toolgate_client::{Call, CallError, Event, Question};
@@ -17,7 +17,7 @@ use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, era};
 use super::{Inner, Last, NoAnswer, Piece, Stage};
 use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::refuse;
-use crate::relay::asking::{self, Open};
+use crate::relay::asking::{self, Open, OpenQuestions};
 use crate::relay::overlong::{self, Keeping};
 use crate::relay::round::{self, Round};
 use crate::relay::tasks::Held;
@@ -34,7 +34,8 @@ pub(super) const WAITING: &str = "waiting for approval";
 enum Woken {
     Cancelled,
     Said(Event),
-    Replied,
+    /// What the client must be told of a question that was open.
+    Settled(Option<Bytes>),
     Quiet,
     Decided(Result<Permitted<Call>, Refusal>),
     Answered(Result<Answer, NoAnswer>),
@@ -73,14 +74,14 @@ impl Inner {
             biased;
             () = cancelled => Woken::Cancelled,
             event = self.outbox.next() => Woken::Said(event),
-            () = replied(&mut self.open) => Woken::Replied,
+            told = settled(&mut self.open) => Woken::Settled(told),
             woken = stage => woken,
             () = quiet => Woken::Quiet,
         };
         match woken {
             Woken::Cancelled => self.ready.push_back(Piece::Cancelled),
             Woken::Said(event) => self.said(event),
-            Woken::Replied => {}
+            Woken::Settled(told) => self.ready.extend(told.map(Piece::Message)),
             Woken::Quiet => match self.stage {
                 Stage::Waiting(_) => self.remind(WAITING),
                 _ => self.remind("still working"),
@@ -126,6 +127,17 @@ impl Inner {
         }
     }
 
+    /// Lets the clock of a parked call run, and takes its answer should it end meanwhile, so that it gives its place back.
+    /// Its client hears of it when it comes back.
+    pub(in crate::relay) fn overhear(&mut self) {
+        if let Stage::Calling(answer) = &mut self.stage
+            && self.overheard.is_none()
+            && let Some(answer) = answer.now_or_never()
+        {
+            self.overheard = Some(Box::new(answer));
+        }
+    }
+
     fn run(&mut self, permitted: Permitted<Call>) {
         let (call, terms) = permitted.into_parts();
         if let Some(closing) = &mut self.closing {
@@ -159,23 +171,23 @@ impl Inner {
             return asking::refuse(question);
         }
         match &self.client {
-            Client::Legacy(session) => match asking::ask(session, question) {
-                Some(Open { message, reply }) => {
+            Client::Legacy(session) => match asking::ask(session, &self.way.server, question) {
+                Some(Open { message, id, reply }) => {
                     self.ready.push_back(Piece::Message(message));
-                    self.open.get_or_insert_default().push(reply);
+                    self.open.get_or_insert_default().push(id, reply);
                 }
                 None => {
                     tracing::warn!(server = %self.way.server.name(), "too many questions are open at one client")
                 }
             },
             Client::Modern { .. } => {
-                let key = format!("question-{}", self.unanswered.len() + 1);
-                self.unanswered.push((key, question));
+                self.numbered += 1;
+                self.unanswered.push((format!("question-{}", self.numbered), question));
             }
         }
     }
 
-    fn answered(&mut self, answer: Result<Answer, NoAnswer>) {
+    pub(super) fn answered(&mut self, answer: Result<Answer, NoAnswer>) {
         let answer = match answer {
             Ok(answer) => answer,
             Err(NoAnswer::Full(full)) => return self.failed(&failure::full(full), Status::Error),
@@ -280,7 +292,15 @@ impl Inner {
                 .and_then(|member| output::with_meta(&bytes, &member))
                 .unwrap_or(bytes);
         }
-        self.ready.push_back(Piece::Last(Last { bytes, code, headers }));
+        self.end_with(Last { bytes, code, headers });
+    }
+
+    /// The last piece, after what the client must be told of questions that nobody asks any more.
+    fn end_with(&mut self, last: Last) {
+        if let Some(open) = &mut self.open {
+            self.ready.extend(open.end().map(Piece::Message));
+        }
+        self.ready.push_back(Piece::Last(last));
     }
 
     /// Returns when the call is on record, as it must be before its answer leaves. Dropping the future loses nothing.
@@ -336,16 +356,15 @@ impl Inner {
     }
 
     pub(super) fn last_error(&mut self, reply: &ErrorReply, remaining: &[Remaining]) {
-        let last = Last::error(reply, Some(&self.asked.id), self.client.era(), remaining);
-        self.ready.push_back(Piece::Last(last));
+        self.end_with(Last::error(reply, Some(&self.asked.id), self.client.era(), remaining));
     }
 }
 
-/// Waits until a client has answered one of the questions that are open.
-async fn replied(open: &mut Option<FuturesUnordered<BoxFuture<'static, ()>>>) {
+/// Waits until a question that is open was answered or taken back; what the client must be told then.
+async fn settled(open: &mut Option<Box<OpenQuestions>>) -> Option<Bytes> {
     match open {
-        Some(open) if !open.is_empty() => open.next().await.unwrap_or_default(),
-        _ => std::future::pending().await,
+        Some(open) => open.next().await,
+        None => std::future::pending().await,
     }
 }
 
