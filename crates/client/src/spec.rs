@@ -88,23 +88,52 @@ pub enum Transport {
 }
 
 impl std::fmt::Debug for Transport {
-    /// Values of variables and headers are secrets more often than not: only their names are told.
+    /// What references led to may be a secret wherever it stands: of variables and headers only the names are told, of
+    /// arguments how many there are, and of addresses the part that names the host.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Transport::Stdio { command, args, env, cwd } => formatter
                 .debug_struct("Stdio")
                 .field("command", command)
-                .field("args", args)
+                .field("args", &args.len())
                 .field("env", &env.keys())
                 .field("cwd", cwd)
                 .finish(),
-            Transport::Http { url, headers } => {
-                formatter.debug_struct("Http").field("url", url).field("headers", &headers.keys()).finish()
-            }
-            Transport::Sse { url, headers } => {
-                formatter.debug_struct("Sse").field("url", url).field("headers", &headers.keys()).finish()
-            }
+            Transport::Http { url, headers } => formatter
+                .debug_struct("Http")
+                .field("url", &origin_of(url))
+                .field("headers", &headers.keys())
+                .finish(),
+            Transport::Sse { url, headers } => formatter
+                .debug_struct("Sse")
+                .field("url", &origin_of(url))
+                .field("headers", &headers.keys())
+                .finish(),
             Transport::InProcess(server) => server.fmt(formatter),
         }
+    }
+}
+
+fn origin_of(url: &str) -> String {
+    url::Url::parse(url).map_or_else(|_| "no URL".to_owned(), |url| url.origin().ascii_serialization())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printing_a_way_to_a_server_tells_no_secret() {
+        let named = |name: &str| BTreeMap::from([(name.to_owned(), "hidden".to_owned())]);
+        let url = "https://hidden:hidden@host:8443/hidden?key=hidden#hidden".to_owned();
+        let check = |transport: Transport, shown: &str| {
+            let text = format!("{transport:?}");
+            assert!(text.contains(shown) && !text.contains("hidden"), "{text}");
+        };
+        check(Transport::Http { url: url.clone(), headers: named("x-key") }, "https://host:8443\"");
+        check(Transport::Sse { url, headers: named("x-key") }, "x-key");
+        check(Transport::Http { url: "hidden".to_owned(), headers: BTreeMap::new() }, "no URL");
+        let args = vec!["--token".to_owned(), "hidden".to_owned()];
+        check(Transport::Stdio { command: "npx".to_owned(), args, env: named("KEY"), cwd: None }, "args: 2");
     }
 }
