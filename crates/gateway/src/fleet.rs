@@ -34,6 +34,8 @@ pub struct Desired {
     pub tool_timeouts: Vec<(Pattern, Duration)>,
     /// Whether the prices that its tools name themselves count where the operator named none.
     pub trusts_prices: bool,
+    /// What stands before the names of its tools and prompts in place of its own name.
+    pub namespace: Option<Arc<str>>,
     /// Tells the versions of its own files apart, where they are watched.
     pub files: Option<u64>,
 }
@@ -48,6 +50,7 @@ impl From<ServerSpec> for Desired {
             keeps_long_output: false,
             tool_timeouts: Vec::new(),
             trusts_prices: false,
+            namespace: None,
             files: None,
         }
     }
@@ -297,6 +300,11 @@ impl Member {
     pub fn timeout(&self, tool: &str) -> Option<Duration> {
         let timeouts = &self.desired.tool_timeouts;
         timeouts.iter().find(|(pattern, _)| pattern.fits(tool)).map(|(_, timeout)| *timeout)
+    }
+
+    /// What stands for it in names.
+    pub fn namespace(&self) -> Arc<str> {
+        self.desired.namespace.as_ref().unwrap_or(self.server.name()).clone()
     }
 
     /// What it says one of its entries costs, if it is believed.

@@ -54,7 +54,8 @@ impl Published {
         let greeting = Greeting::of(&listings);
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
-        let catalog = Catalog::merge(listings, naming).with_skills(skills);
+        let namespaces: Vec<_> = members.iter().map(|member| member.namespace()).collect();
+        let catalog = Catalog::merge_under(listings, &namespaces, naming).with_skills(skills);
         let tools = catalog
             .items(Kind::Tool)
             .iter()

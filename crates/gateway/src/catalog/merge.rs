@@ -20,7 +20,13 @@ impl Catalog {
     /// `listings` has every configured server in its order: one that is down with the last listing it gave, one that has
     /// never answered with an empty one. So no name depends on which servers are up.
     pub fn merge(listings: Vec<Arc<Listing>>, naming: Naming) -> Catalog {
-        let shelves = Kind::ALL.map(|kind| shelf(&listings, kind, naming));
+        let namespaces: Vec<_> = listings.iter().map(|listing| Arc::clone(listing.server())).collect();
+        Catalog::merge_under(listings, &namespaces, naming)
+    }
+
+    /// The same with what stands for each server in names.
+    pub fn merge_under(listings: Vec<Arc<Listing>>, namespaces: &[Arc<str>], naming: Naming) -> Catalog {
+        let shelves = Kind::ALL.map(|kind| shelf(&listings, namespaces, kind, naming));
         let [tools, prompts, resources, templates, _] = &shelves;
         let clashes = [clashes_of(tools, Kind::Tool), clashes_of(prompts, Kind::Prompt)].concat();
         let templates = templates.items.iter().map(|item| Template::parse(item.native())).collect();
@@ -53,7 +59,7 @@ impl Catalog {
 }
 
 /// All entries of one kind under their exposed names.
-fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming) -> Shelf {
+fn shelf(listings: &[Arc<Listing>], namespaces: &[Arc<str>], kind: Kind, naming: Naming) -> Shelf {
     let servers: Vec<&str> = listings.iter().map(|listing| listing.server().as_ref()).collect();
     let entries: Vec<(usize, &Arc<Entry>)> = listings
         .iter()
@@ -70,7 +76,8 @@ fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming) -> Shelf {
         Kind::Tool | Kind::Prompt => {
             let natives: Vec<(usize, &str)> =
                 entries.iter().map(|(at, entry)| (*at, entry.native().as_ref())).collect();
-            let given = naming::give(naming, &servers, &natives);
+            let namespaces: Vec<&str> = namespaces.iter().map(AsRef::as_ref).collect();
+            let given = naming::give(naming, &servers, &namespaces, &natives);
             for (at, ((server, entry), given)) in entries.into_iter().zip(given).enumerate() {
                 if given.clashed {
                     clashed.push(at);
