@@ -8,13 +8,13 @@ const COMMENTED: &str = "# ours\nlisten: {port: 8080} # the port\n\nservers:\n  
 
 #[test]
 fn servers_are_listed_without_a_gateway_too() {
-    let off = "  off: {command: x, enabled: false}\n  poor: {command: y, env_from: [NOT_SET]}\n";
+    let off = "  off: {command: x, args: ['${KEY:-hidden}'], enabled: false, display_name: An old one}\n  poor: {command: y, env_from: [NOT_SET]}\n";
     let scene = Scene::with(&[("toolgate.yaml", &format!("{COMMENTED}{off}"))]);
     scene.check(
         &["servers", "list"],
         0,
         str![[r#"
-off	off	stdio	-	x	-
+off (An old one)	off	stdio	-	x ${KEY:-hidden}	-
 time	unknown	stdio	-	uvx mcp-server-time	-
 poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
 
@@ -30,8 +30,9 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
   "servers": [
     {
       "name": "off",
+      "display_name": "An old one",
       "transport": "stdio",
-      "target": "x",
+      "target": "x ${KEY:-hidden}",
       "state": "off",
       "cause": null,
       "version": null,
@@ -41,6 +42,7 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
     },
     {
       "name": "time",
+      "display_name": null,
       "transport": "stdio",
       "target": "uvx mcp-server-time",
       "state": "unknown",
@@ -52,6 +54,7 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
     },
     {
       "name": "poor",
+      "display_name": null,
       "transport": null,
       "target": null,
       "state": "disabled",

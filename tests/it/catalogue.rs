@@ -43,6 +43,15 @@ fn tools_are_named_as_the_operator_wants() {
 }
 
 #[test]
+fn a_namespace_stands_for_the_server_in_names() {
+    let setup = Setup::new().server("s", scripted(&["legacy"])).set("servers.s.tool_namespace=my-own");
+    let gateway = setup.start();
+    let client = Client::legacy(&gateway);
+    assert!(names(&client).iter().all(|name| name.starts_with("my-own__")), "{:?}", names(&client));
+    assert_eq!(client.call("my-own__echo", &json!({"text": "hello"})).text(), "hello");
+}
+
+#[test]
 fn a_server_that_starts_on_demand_is_listed_from_the_first_time_on() {
     let state = |gateway: &Gateway| {
         let health = Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();

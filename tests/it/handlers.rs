@@ -6,6 +6,7 @@ mod crashes;
 mod environments;
 mod pools;
 mod reloads;
+mod stuck;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,9 +51,14 @@ impl Workshop {
 
     /// A gateway with these handlers as `w`, and more keys of their record.
     fn open(&self, record: &str) -> Gateway {
+        self.open_with(record, "")
+    }
+
+    /// The same with other sections of the file.
+    fn open_with(&self, record: &str, sections: &str) -> Gateway {
         let (file, python) = (self.path("tools.py"), python());
         let config = format!(
-            "handlers:\n  w: {{modules: [\"{}\"], python: \"{}\", {record}}}\n",
+            "handlers:\n  w: {{modules: [\"{}\"], python: \"{}\", {record}}}\n{sections}",
             file.display(),
             python.display()
         );

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use toolgate_client::manager::NotGiven;
 use toolgate_client::{Manager, ManagerSettings, State, ToolError};
 
 const PLAIN_SERVER: &str = env!("CARGO_BIN_EXE_plain_server");
@@ -72,5 +73,29 @@ async fn a_reload_touches_only_what_changed() {
     std::fs::write(folder.path().join("mcp.json"), "{").unwrap();
     assert!(manager.reload().await.is_err());
     assert_eq!(manager.registry().call("mcp_b_echo", &json!({"text": "still"})).await.unwrap(), "still");
+    manager.shutdown().await;
+}
+
+#[tokio::test]
+async fn prompts_and_resources_are_listed_and_given() {
+    let (_folder, manager) = connected(&[("new", "modern"), ("old", "legacy"), ("bad", "dies")]).await;
+    let prompts: Vec<_> = manager.prompts().into_iter().map(|prompt| (prompt.server, prompt.name)).collect();
+    assert_eq!(prompts, [("new".into(), "greet".to_owned()), ("old".into(), "greet".to_owned())]);
+    let resources = manager.resources();
+    assert_eq!(resources.iter().map(|resource| &*resource.uri).collect::<Vec<_>>(), ["note://greeting"; 2]);
+    assert_eq!(resources[0].listed["mimeType"], "text/plain");
+    for server in ["new", "old"] {
+        let prompt = manager.prompt(server, "greet", &json!({"who": "Ada"})).await.unwrap();
+        assert_eq!(prompt["messages"][0]["content"]["text"], "Say hello to Ada.");
+        let note = manager.read(server, "note://greeting").await.unwrap();
+        assert_eq!(note["contents"][0]["text"], "Good morning.\n");
+    }
+    let unknown = manager.read("new", "note://nothing").await;
+    assert!(
+        matches!(&unknown, Err(NotGiven::Refused { message, .. }) if message.contains("note://nothing")),
+        "{unknown:?}"
+    );
+    assert!(matches!(manager.prompt("none", "greet", &json!({})).await, Err(NotGiven::NoServer(_))));
+    assert!(matches!(manager.read("bad", "note://greeting").await, Err(NotGiven::Call(_))));
     manager.shutdown().await;
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolgate_bindings::Courier;
+use toolgate_client::Nursery;
 use toolgate_config::{Config, CorsConfig};
 use toolgate_gateway::downstream::cors::Cors;
 use toolgate_gateway::downstream::origin::Origins;
@@ -39,6 +40,8 @@ pub(crate) struct Running {
     /// The server of skills, which stays as it was at the start.
     skills: Option<Desired>,
     bindings: Bindings,
+    /// The bounds of all child processes, which stay as they were at the start.
+    nursery: Nursery,
 }
 
 /// Why there is no gateway.
@@ -93,6 +96,7 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Runni
         max_sessions: config.runtime.max_sessions,
         max_concurrency: config.runtime.max_concurrency,
         progress_after: config.runtime.progress_after,
+        lists_trusted_for: config.runtime.tools_cache_ttl,
         start_patience: START_PATIENCE,
         skills_of_tools: config.skills.links.clone(),
         state_dir,
@@ -109,7 +113,8 @@ pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Runni
     let (skills, tools) = skills::begin(&gateway, &config.skills, &courier).unzip();
     let mut bindings = Bindings::new(courier, tools);
     bindings.apply(&gateway, config);
-    let running = Running { gateway, skills, bindings };
+    let nursery = Nursery::new(config.runtime.max_children, config.runtime.max_cold_starts);
+    let running = Running { gateway, skills, bindings, nursery };
     apply_servers(&running, config);
     Ok(running)
 }
@@ -135,7 +140,7 @@ pub(crate) fn apply(running: &mut Running, config: &Config) -> Result<(), StartE
 
 /// Makes the servers those of a configuration, with their files as they are now.
 pub(crate) fn apply_servers(running: &Running, config: &Config) {
-    let mut servers = desired::servers(config);
+    let mut servers = desired::servers(config, &running.nursery);
     servers.extend(running.skills.clone());
     servers.extend(running.bindings.servers(config));
     running.gateway.apply(distinct(servers), desired::naming(config));

@@ -27,17 +27,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Transport::Stdio { command: first, args: words.collect(), env: BTreeMap::new(), cwd: None }
     };
     let spec = ServerSpec {
-        name: "example".into(),
-        transport,
-        era: None,
-        on_demand: false,
-        idle_stop: None,
         call_timeout: Duration::from_secs(60),
         connect_timeout: Duration::from_secs(60),
-        max_concurrency: 16,
-        max_waiting: 64,
-        max_message_bytes: 16 << 20,
-        processes: 1,
+        ..ServerSpec::new("example", transport)
     };
     // Whoever does not want the news may drop the receiving end.
     let (news, _) = mpsc::channel(16);

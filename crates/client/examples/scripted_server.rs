@@ -1,8 +1,9 @@
 //! An MCP server over stdio that misbehaves on request. The tests of this crate start it.
 //!
 //! The first argument says how it greets: `legacy`, `modern`, `silent` (ignores `server/discover`), `dies` (ends when it
-//! is sent `server/discover`), `mute` (answers nothing), `fails` (ends at once). The name of a called tool says what it
-//! does then.
+//! is sent `server/discover`), `mute` (answers nothing), `fails` (ends at once), `deaf` (legacy,
+//! ignores `ping`). The name of a called
+//! tool says what it does then.
 
 #![expect(clippy::print_stderr, reason = "its last words go there")]
 
@@ -65,7 +66,9 @@ impl Script {
                 exit(5);
             }
             ("server/discover", "silent") => eprintln!("what?"),
-            ("initialize", "legacy" | "silent" | "dies") => result(
+            ("ping", "deaf") => eprintln!("what?"),
+            ("tools/list", "deaf") => result(id, &json!({"tools": []})),
+            ("initialize", "legacy" | "silent" | "dies" | "deaf") => result(
                 id,
                 &json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "scripted", "version": "1"},
                         "capabilities": {"tools": {}, "logging": {}, "resources": {"subscribe": true}}}),

@@ -6,8 +6,8 @@
 
 mod environment;
 mod guard;
+pub(crate) mod nursery;
 mod spawner;
-pub(crate) mod start_gate;
 pub(crate) mod stderr;
 
 use std::collections::BTreeMap;
@@ -19,6 +19,7 @@ use std::time::Duration;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
+use nursery::ChildPlace;
 use stderr::Tail;
 
 /// How long a child may take to leave after its input was closed, and after SIGTERM.
@@ -43,6 +44,7 @@ pub(crate) struct Child {
     process: tokio::process::Child,
     group: guard::Group,
     tail: Arc<Tail>,
+    _place: ChildPlace,
 }
 
 /// The three streams of a child.
@@ -54,8 +56,13 @@ pub(crate) struct Streams {
 }
 
 impl Child {
-    /// Starts a program. What it says on stderr must be put into `tail` by reading the stream.
-    pub(crate) async fn start(program: Program<'_>, tail: Arc<Tail>) -> Result<(Child, Streams), String> {
+    /// Starts a program, which has its `place` as long as it lives. What it says on stderr must be put into `tail` by
+    /// reading the stream.
+    pub(crate) async fn start(
+        program: Program<'_>,
+        tail: Arc<Tail>,
+        place: ChildPlace,
+    ) -> Result<(Child, Streams), String> {
         let mut command = Command::new(program.command);
         command.args(program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env_clear().envs(environment::inherited()).envs(program.env);
@@ -70,7 +77,7 @@ impl Child {
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(failed("its streams could not be opened".to_owned()));
         };
-        Ok((Child { process, group, tail }, Streams { stdin, stdout, stderr }))
+        Ok((Child { process, group, tail, _place: place }, Streams { stdin, stdout, stderr }))
     }
 
     /// Waits until the child has ended and says how, with its last words.

@@ -134,6 +134,11 @@ impl Ending {
         self.ended.cancel();
     }
 
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
     /// Waits for the end and tells its cause.
     pub(crate) async fn ended(&self) -> String {
         self.ended.cancelled().await;

@@ -85,14 +85,7 @@ impl fmt::Debug for Fetch<'_> {
 
 impl From<BadEndpoint> for FetchError {
     fn from(error: BadEndpoint) -> Self {
-        // The address itself is not repeated, since it may hold a key.
-        FetchError(match error {
-            BadEndpoint::NotAUrl(_, cause) => format!("the address is not a URL: {cause}"),
-            BadEndpoint::NoHttpHost(_) => {
-                "the address must begin with http:// or https:// and name a host".into()
-            }
-            other => other.to_string(),
-        })
+        FetchError(error.to_string())
     }
 }
 

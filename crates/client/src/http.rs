@@ -48,13 +48,13 @@ pub(crate) struct Request<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Why an address cannot be used.
+/// Why an address cannot be used. The address itself is not repeated, since it may hold a key.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadEndpoint {
-    #[error("'{0}' is not a URL: {1}")]
-    NotAUrl(String, url::ParseError),
-    #[error("'{0}' must begin with http:// or https:// and name a host")]
-    NoHttpHost(String),
+    #[error("the address is not a URL: {0}")]
+    NotAUrl(url::ParseError),
+    #[error("the address must begin with http:// or https:// and name a host")]
+    NoHttpHost,
     #[error("the header '{0}' or its value may not stand in a request")]
     BadHeader(String),
     #[error("TLS cannot be set up: {0}")]
@@ -82,8 +82,8 @@ impl Endpoint {
         headers: &BTreeMap<String, String>,
         connect_timeout: Duration,
     ) -> Result<Endpoint, BadEndpoint> {
-        let parsed = Url::parse(url).map_err(|error| BadEndpoint::NotAUrl(url.to_owned(), error))?;
-        let no_host = || BadEndpoint::NoHttpHost(url.to_owned());
+        let parsed = Url::parse(url).map_err(BadEndpoint::NotAUrl)?;
+        let no_host = || BadEndpoint::NoHttpHost;
         let host = parsed.host_str().ok_or_else(no_host)?.to_owned();
         let port = parsed.port_or_known_default().ok_or_else(no_host)?;
         let tls = match parsed.scheme() {
@@ -209,4 +209,20 @@ fn headers_of(configured: &BTreeMap<String, String>, authority: &str) -> Result<
         headers.insert(key, value);
     }
     Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_not_repeated() {
+        let check = |url: &str, expected: &str| {
+            let error = Endpoint::new(url, &BTreeMap::new(), Duration::ZERO).unwrap_err().to_string();
+            assert!(error.contains(expected) && !error.contains("hidden"), "{url}: {error}");
+        };
+        check("https://h:99999/?key=hidden", "invalid port number");
+        check("https://hidden:hidden@/", "not a URL");
+        check("hidden://h/", "http:// or https://");
+    }
 }

@@ -37,6 +37,7 @@ pub mod tool_registry;
 
 pub use backoff::Backoff;
 pub use call::{Answer, Call, CallError, Caller};
+pub use child::nursery::Nursery;
 pub use in_process::InProcess;
 #[cfg(feature = "manager")]
 pub use manager::{Manager, ManagerSettings};
@@ -46,4 +47,4 @@ pub use server::Server;
 pub use spec::{ServerSpec, Transport};
 pub use status::{Greeting, State, Status};
 #[cfg(feature = "manager")]
-pub use tool_registry::{Definition, ToolError, ToolRegistry};
+pub use tool_registry::{Definition, ToolError, ToolFigures, ToolRegistry};

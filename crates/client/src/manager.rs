@@ -1,15 +1,18 @@
 //! All servers of a configuration, connected at once, each on its own: one that fails takes nothing from the others.
 //!
-//! Every server has a task that follows its news and lists its tools when it is ready or says that they changed. What is
-//! listed is merged into a new [`ToolRegistry`], which takes the place of the old one; an agent that holds an old one
-//! can go on with it.
+//! Every server has a task that follows its news and fetches its lists when it is ready or says that they changed. The
+//! tools are merged into a new [`ToolRegistry`], which takes the place of the old one; an agent that holds an old one can
+//! go on with it.
 
+mod board;
+mod documents;
 mod follow;
+mod lists;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, mpsc};
@@ -18,12 +21,14 @@ use toolgate_config::diff::{self, Difference};
 use toolgate_config::discover::{self, Search};
 use toolgate_config::{Config, Loaded, Overrides, Problem, Request};
 
+use crate::child::nursery::Nursery;
 use crate::server::Server;
 use crate::spec::ServerSpec;
 use crate::status::State;
-use crate::tool_registry::ToolRegistry;
-use follow::Board;
+use crate::tool_registry::{Offer, ToolFigures, ToolRegistry};
+use board::Board;
 
+pub use documents::{NotGiven, Prompt, Resource};
 pub use record::server_spec;
 
 /// How many pieces of news of one server may wait.
@@ -57,9 +62,16 @@ impl ManagerSettings {
     /// With the configuration that is found: by variable, argument, workspace and home directory, in that order. None
     /// found is no failure.
     pub fn found(argument: Option<&Path>, workspace: &Path) -> Self {
-        let environment = |name: &str| std::env::var(name).ok();
+        Self::found_with(argument, workspace, &|name| std::env::var(name).ok())
+    }
+
+    fn found_with(
+        argument: Option<&Path>,
+        workspace: &Path,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
         let argument = argument.map(Path::to_path_buf);
-        let search = Search { argument, workspace: workspace.to_path_buf(), environment: &environment };
+        let search = Search { argument, workspace: workspace.to_path_buf(), environment };
         Self { paths: discover::find(&search).into_iter().collect(), ..Self::default() }
     }
 }
@@ -71,7 +83,7 @@ pub struct ServerHealth {
     pub state: State,
     /// Why it is in this state, where it is not simply ready.
     pub cause: Option<String>,
-    /// How many tools it listed.
+    /// How many of its tools there are for the agent.
     pub tools: usize,
 }
 
@@ -80,6 +92,8 @@ pub struct ServerHealth {
 pub struct Manager {
     settings: ManagerSettings,
     board: Arc<Board>,
+    /// Made when the configuration is first read, and kept.
+    nursery: OnceLock<Nursery>,
     current: Mutex<Current>,
 }
 
@@ -107,8 +121,7 @@ impl Manager {
     /// Loads the configuration and connects all servers in parallel; returns when each is ready or has failed. A
     /// configuration that is not valid is logged, and gives a manager without servers.
     pub async fn connect(settings: ManagerSettings) -> Manager {
-        let board = Arc::new(Board::new(settings.reserved.clone(), settings.max_result_chars));
-        let manager = Manager { settings, board, current: Mutex::default() };
+        let manager = Manager::without_servers(settings);
         if let Err(problems) = manager.reload().await {
             for problem in problems {
                 tracing::error!(%problem, "the configuration is not valid, so there are no servers");
@@ -117,13 +130,18 @@ impl Manager {
         manager
     }
 
+    /// Of each tool that has been called, how often, how often in vain, and how long it took.
+    pub fn figures(&self) -> BTreeMap<String, ToolFigures> {
+        self.board.figures()
+    }
+
     /// The tools as they are now. Ask again to see changes.
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.board.registry()
     }
 
-    /// Loads the configuration again. Only servers whose record changed are reconnected; where anything is wrong, nothing
-    /// changes.
+    /// Loads the configuration again. Only servers whose record changed are started anew, beside the old ones, which answer
+    /// until the new ones can and then finish what they have. Where anything is wrong, nothing changes.
     pub async fn reload(&self) -> Result<Difference, Vec<Problem>> {
         let loaded = load(&self.settings.paths);
         if !loaded.problems.is_empty() {
@@ -134,11 +152,10 @@ impl Manager {
         }
         let mut current = self.current.lock().await;
         let difference = diff::difference(&current.config, &loaded.config);
-        let retired = self.replace_members(&mut current, &loaded.config);
+        self.board.trust_for(loaded.config.runtime.tools_cache_ttl);
+        self.replace_members(&mut current, self.wanted(&loaded.config));
         current.config = loaded.config;
-        self.board.keep_only(current.members.keys());
         drop(current);
-        stop_all(retired, self.settings.patience).await;
         self.board.settled(self.settings.patience).await;
         Ok(difference)
     }
@@ -149,7 +166,7 @@ impl Manager {
         let members = current.members.values().map(|member| {
             let status = member.server.status();
             let name = Arc::clone(member.server.name());
-            let tools = self.board.listed(&name);
+            let tools = self.board.tools_of(&name);
             ServerHealth { name, state: status.state, cause: status.cause, tools }
         });
         members.collect()
@@ -157,31 +174,50 @@ impl Manager {
 
     /// Stops all servers: calls under way get the time that the settings say.
     pub async fn shutdown(self) {
-        let members = std::mem::take(&mut self.current.lock().await.members);
-        stop_all(members.into_values().collect(), self.settings.patience).await;
+        self.current.lock().await.members.clear();
+        self.board.close(self.settings.patience).await;
     }
 
-    /// Makes the members those of the configuration, and gives those that are not wanted any more.
-    fn replace_members(&self, current: &mut Current, config: &Config) -> Vec<Member> {
+    fn without_servers(settings: ManagerSettings) -> Manager {
+        let board = Arc::new(Board::new(settings.reserved.clone(), settings.max_result_chars));
+        Manager { settings, board, nursery: OnceLock::new(), current: Mutex::default() }
+    }
+
+    /// The servers of a configuration that are switched on, and what each offers.
+    fn wanted(&self, config: &Config) -> Vec<(ServerSpec, Offer)> {
+        let runtime = &config.runtime;
+        let nursery =
+            self.nursery.get_or_init(|| Nursery::new(runtime.max_children, runtime.max_cold_starts));
+        let enabled = config.servers.iter().filter(|(_, record)| record.enabled);
+        enabled
+            .filter_map(|(name, record)| {
+                Some((server_spec(name, record, runtime, nursery)?, Offer::of(record)))
+            })
+            .collect()
+    }
+
+    /// Makes the members those that are wanted.
+    fn replace_members(&self, current: &mut Current, wanted: Vec<(ServerSpec, Offer)>) {
         let mut before = std::mem::take(&mut current.members);
-        for (name, record) in config.servers.iter().filter(|(_, record)| record.enabled) {
-            let Some(spec) = server_spec(name, record) else { continue };
-            let member = match before.remove(name) {
-                Some(member) if member.spec == spec => member,
-                changed => {
-                    before.extend(changed.map(|member| (name.clone(), member)));
-                    self.begin(spec)
+        for (spec, offer) in wanted {
+            let name = spec.name.to_string();
+            let member = match before.remove(&name) {
+                Some(member) if member.spec == spec => {
+                    self.board.offer(&name, offer);
+                    member
                 }
+                _ => self.begin(spec, offer),
             };
-            current.members.insert(name.clone(), member);
+            current.members.insert(name, member);
         }
-        before.into_values().collect()
+        self.board.keep_only(current.members.keys());
     }
 
-    fn begin(&self, spec: ServerSpec) -> Member {
+    fn begin(&self, spec: ServerSpec, offer: Offer) -> Member {
         let (sender, news) = mpsc::channel(NEWS);
-        let server = Server::start(spec.clone(), sender);
-        let generation = self.board.expect(&server);
+        // What it lists must be learned once; until then it cannot sleep.
+        let server = Server::start(ServerSpec { on_demand: false, ..spec.clone() }, sender);
+        let generation = self.board.expect(&server, offer);
         let board = Arc::clone(&self.board);
         let following = tokio::spawn(follow::follow(server.clone(), generation, news, board));
         Member { spec, server, following }
@@ -195,10 +231,6 @@ fn load(paths: &[PathBuf]) -> Loaded {
         strict: false,
         environment: &|name| std::env::var(name).ok(),
     })
-}
-
-async fn stop_all(members: Vec<Member>, patience: Duration) {
-    futures_util::future::join_all(members.iter().map(|member| member.server.stop(patience))).await;
 }
 
 #[cfg(test)]

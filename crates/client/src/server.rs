@@ -30,6 +30,7 @@ use crate::outbox::Outbox;
 use crate::spec::{ServerSpec, Transport};
 use crate::status::Status;
 use admit::{Active, Activity, Admission};
+use health::Pings;
 use pool::Pool;
 
 /// A handle to a supervised server. Cloning it gives another handle to the same one; when the last one is dropped, the
@@ -60,6 +61,7 @@ struct Shared {
     asleep: AtomicBool,
     /// It is connected and does not answer.
     blocked: AtomicBool,
+    pings: Pings,
     known: Mutex<Option<Known>>,
     draining: AtomicBool,
     /// Who gets the calls that come while this one drains.
@@ -130,6 +132,13 @@ impl Server {
     pub fn quiet_for(&self) -> Option<Duration> {
         let quiet: Option<Vec<_>> = self.processes().iter().map(|one| one.activity.still_for()).collect();
         quiet?.into_iter().min()
+    }
+
+    /// How long calls under way can take to end: each may wait for its place, and for the connection, before its own
+    /// time begins.
+    pub fn patience(&self) -> Duration {
+        let spec = &self.shared.spec;
+        spec.longest_call().saturating_mul(2).saturating_add(spec.connect_timeout)
     }
 
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
@@ -258,6 +267,7 @@ impl Shared {
             demand: Notify::new(),
             asleep: AtomicBool::new(spec.on_demand),
             blocked: AtomicBool::new(false),
+            pings: Pings::default(),
             known: Mutex::new(known_from(&spec)),
             draining: AtomicBool::new(false),
             successor: OnceLock::new(),

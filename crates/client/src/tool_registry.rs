@@ -1,9 +1,12 @@
 //! The tools of all servers as an agent wants them: a definition for the model, and a call that gives text.
 
 mod definition;
+pub(crate) mod figures;
+mod offer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -15,6 +18,10 @@ use crate::server::Server;
 use crate::{content, ourselves};
 
 pub use definition::{Definition, UnusableTool};
+pub use figures::ToolFigures;
+pub use offer::Offer;
+
+use figures::Figures;
 
 /// Why a tool gave no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -42,17 +49,20 @@ pub struct ToolRegistry {
     definitions: BTreeMap<String, Definition>,
     servers: Vec<Server>,
     max_result_chars: usize,
+    figures: Arc<Figures>,
 }
 
 impl ToolRegistry {
-    /// The registry of what these servers listed. Tools that cannot be used are left out with a warning.
-    pub fn new<'a>(
-        listed: impl Iterator<Item = (&'a str, &'a [Value])>,
+    /// The registry of what these servers listed and offer. Tools that cannot be used are left out with a warning.
+    pub(crate) fn new<'a>(
+        listed: impl Iterator<Item = (&'a str, &'a Offer, &'a [Value])>,
         servers: Vec<Server>,
         reserved: &BTreeSet<String>,
         max_result_chars: usize,
+        figures: Arc<Figures>,
     ) -> ToolRegistry {
-        ToolRegistry { definitions: definition::merge(listed, reserved), servers, max_result_chars }
+        let definitions = definition::merge(listed, reserved);
+        ToolRegistry { definitions, servers, max_result_chars, figures }
     }
 
     /// All tools, in the order of their names.
@@ -75,20 +85,35 @@ impl ToolRegistry {
         self.definitions.is_empty()
     }
 
-    /// Calls a tool and gives what it says as text, cut where it is too long. The server's own timeout counts.
+    /// Calls a tool and gives what it says as text, cut where it is too long. The timeout of the tool counts, or else that
+    /// of its server.
     pub async fn call(&self, name: &str, arguments: &Value) -> Result<String, ToolError> {
         let unknown = || ToolError::Unknown(name.to_owned());
         let definition = self.definitions.get(name).ok_or_else(unknown)?;
         let server =
             self.servers.iter().find(|server| *server.name() == definition.server).ok_or_else(unknown)?;
+        let begun = Instant::now();
+        let outcome = self.run(definition, server, arguments).await;
+        self.figures.note(name, begun.elapsed(), outcome.is_err());
+        outcome
+    }
+
+    async fn run(
+        &self,
+        definition: &Definition,
+        server: &Server,
+        arguments: &Value,
+    ) -> Result<String, ToolError> {
+        let name = &definition.name;
         if !arguments.is_object() {
-            return Err(ToolError::Arguments(name.to_owned()));
+            return Err(ToolError::Arguments(name.clone()));
         }
         let params = json!({"name": definition.native, "arguments": arguments}).to_string();
         let message = ourselves::request(Method::ToolsCall, params.as_bytes())
-            .ok_or_else(|| ToolError::Arguments(name.to_owned()))?;
+            .ok_or_else(|| ToolError::Arguments(name.clone()))?;
         let caller = Arc::clone(ourselves::caller());
-        let call = Call { message, native: None, caller, parameters: Vec::new(), timeout: None };
+        let call =
+            Call { message, native: None, caller, parameters: Vec::new(), timeout: definition.timeout };
         let answer = answer_of(server, call).await?;
         let body = answer.body_bytes().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -102,7 +127,7 @@ impl ToolRegistry {
         }
         let text = cut(result_text(&body), self.max_result_chars);
         if body.get("isError").and_then(Value::as_bool) == Some(true) {
-            return Err(ToolError::Failed { tool: name.to_owned(), text });
+            return Err(ToolError::Failed { tool: name.clone(), text });
         }
         Ok(text)
     }

@@ -9,10 +9,11 @@ use crate::model::{Config, ServerConfig};
 use crate::problem::join;
 
 /// Settings that a running gateway puts into effect, with all below them. Every other one is read at start only.
-const APPLIED_AT_ONCE: [&str; 11] = [
+const APPLIED_AT_ONCE: [&str; 12] = [
     "names",
     "log.level",
     "runtime.call_timeout",
+    "runtime.health_check_interval",
     "callers",
     "policy",
     "prices",

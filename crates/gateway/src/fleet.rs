@@ -36,6 +36,8 @@ pub struct Desired {
     pub trusts_prices: bool,
     /// Whether its tools are told who calls them, where they want to know. Nobody else learns of it.
     pub tells_caller: bool,
+    /// What stands before the names of its tools and prompts in place of its own name.
+    pub namespace: Option<Arc<str>>,
     /// Tells the versions of its own files apart, where they are watched.
     pub files: Option<u64>,
 }
@@ -51,6 +53,7 @@ impl From<ServerSpec> for Desired {
             tool_timeouts: Vec::new(),
             trusts_prices: false,
             tells_caller: false,
+            namespace: None,
             files: None,
         }
     }
@@ -300,6 +303,11 @@ impl Member {
     pub fn timeout(&self, tool: &str) -> Option<Duration> {
         let timeouts = &self.desired.tool_timeouts;
         timeouts.iter().find(|(pattern, _)| pattern.fits(tool)).map(|(_, timeout)| *timeout)
+    }
+
+    /// What stands for it in names.
+    pub fn namespace(&self) -> Arc<str> {
+        self.desired.namespace.as_ref().unwrap_or(self.server.name()).clone()
     }
 
     /// What it says one of its entries costs, if it is believed.

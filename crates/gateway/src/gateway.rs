@@ -42,6 +42,8 @@ pub struct Settings {
     pub max_concurrency: usize,
     /// After how long without news a client that wants to hear of progress is told that the call goes on.
     pub progress_after: Duration,
+    /// How long lists are trusted whose changes a server does not announce; for ever where it is no time.
+    pub lists_trusted_for: Duration,
     /// How long the first clients wait for servers that are starting.
     pub start_patience: Duration,
     /// Exposed names of tools, with the URIs of the skills that say how they are used.
@@ -65,6 +67,7 @@ impl Settings {
             max_sessions: 10_000,
             max_concurrency: 4_096,
             progress_after: Duration::from_secs(30),
+            lists_trusted_for: Duration::from_secs(300),
             start_patience: Duration::from_secs(20),
             skills_of_tools: BTreeMap::new(),
             state_dir: None,

@@ -59,7 +59,8 @@ impl Published {
         let by_name =
             members.iter().enumerate().map(|(at, member)| (Arc::clone(member.server.name()), at)).collect();
         let is_ours = |at: usize| members.get(at).is_some_and(|member| member.is_in_process());
-        let catalog = Catalog::merge(listings, naming, &is_ours).with_skills(skills);
+        let namespaces: Vec<_> = members.iter().map(|member| member.namespace()).collect();
+        let catalog = Catalog::merge_under(listings, &namespaces, naming, &is_ours).with_skills(skills);
         let tools = catalog
             .items(Kind::Tool)
             .iter()

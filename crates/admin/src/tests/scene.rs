@@ -64,17 +64,12 @@ fn database() -> Desired {
     let transport =
         Transport::Stdio { command: "none".into(), args: vec![], env: BTreeMap::new(), cwd: None };
     let spec = ServerSpec {
-        name: "db".into(),
-        transport,
-        era: None,
         on_demand: true,
-        idle_stop: None,
         call_timeout: Duration::from_secs(1),
         connect_timeout: Duration::from_secs(1),
         max_concurrency: 1,
         max_waiting: 1,
-        max_message_bytes: 1 << 20,
-        processes: 1,
+        ..ServerSpec::new("db", transport)
     };
     Desired::from(spec)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use toolgate_client::Nursery;
 use toolgate_client::manager::server_spec;
 use toolgate_config::{Config, Isolation, LongOutput, NameStyle, ServerConfig};
 use toolgate_gateway::Desired;
@@ -10,12 +11,12 @@ use toolgate_governance::Pattern;
 
 use super::python_files;
 
-/// All servers that are switched on.
-pub(crate) fn servers(config: &Config) -> Vec<Desired> {
+/// All servers that are switched on. Those that are programs are among the children of `nursery`.
+pub(crate) fn servers(config: &Config, nursery: &Nursery) -> Vec<Desired> {
     let enabled = config.servers.iter().filter(|(_, server)| server.enabled);
     let desired = enabled.filter_map(|(name, server)| {
         let isolated = server.isolation == Isolation::Client;
-        let mut spec = server_spec(name, server)?;
+        let mut spec = server_spec(name, server, &config.runtime, nursery)?;
         if isolated {
             // Each client has one to itself, and the one that lists needs no help.
             spec.processes = 1;
@@ -29,6 +30,11 @@ pub(crate) fn servers(config: &Config) -> Vec<Desired> {
             trusts_prices: server.trust_prices,
             // Only handlers have sources.
             tells_caller: server.sources.is_some(),
+            namespace: server
+                .tool_namespace
+                .as_deref()
+                .filter(|namespace| !namespace.is_empty())
+                .map(Into::into),
             files: server.sources.as_ref().and_then(python_files::version),
         })
     });

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::board::Board;
+use crate::child::nursery::ChildPlace;
 use crate::child::stderr::{self, Tail};
 use crate::child::{Child, Program};
 use crate::connection::Ending;
@@ -34,13 +35,14 @@ pub(crate) struct Opened {
 /// Starts a program and connects to its pipes.
 pub(crate) async fn open(
     program: Program<'_>,
+    place: ChildPlace,
     board: &Arc<Board>,
     ending: &Arc<Ending>,
     max_message_bytes: usize,
 ) -> Result<Opened, String> {
     let spoke = CancellationToken::new();
     let tail = Arc::new(Tail::new(spoke.clone()));
-    let (child, streams) = Child::start(program, Arc::clone(&tail)).await?;
+    let (child, streams) = Child::start(program, Arc::clone(&tail), place).await?;
     // Whoever calls writes, and must never wait for a child to read: taking a pipe out of tokio makes it one that blocks,
     // and this takes that back.
     let pipes = || {

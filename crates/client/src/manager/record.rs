@@ -2,16 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use toolgate_config::{EraChoice, Secret, ServerConfig, StartMode};
+use toolgate_config::{EraChoice, RuntimeConfig, Secret, ServerConfig, StartMode};
 use toolgate_protocol::Era;
 
+use crate::child::nursery::Nursery;
 use crate::spec::{ServerSpec, Transport};
 
 /// How many calls may wait for one place at a server.
 const WAITING_PER_PLACE: usize = 16;
 
-/// How a server is reached. Nothing where the record lacks what its transport needs; loading has said so already.
-pub fn server_spec(name: &str, server: &ServerConfig) -> Option<ServerSpec> {
+/// How a server is reached, if it is a program as one of the children in `nursery`. Nothing where the record lacks what its
+/// transport needs; loading has said so already.
+pub fn server_spec(
+    name: &str,
+    server: &ServerConfig,
+    runtime: &RuntimeConfig,
+    nursery: &Nursery,
+) -> Option<ServerSpec> {
     Some(ServerSpec {
         name: name.into(),
         transport: transport(server)?,
@@ -23,11 +30,14 @@ pub fn server_spec(name: &str, server: &ServerConfig) -> Option<ServerSpec> {
         on_demand: server.start == StartMode::OnDemand,
         idle_stop: server.idle_stop,
         call_timeout: server.call_timeout,
+        longest_tool_timeout: server.tool_timeouts.values().max().copied(),
+        health_interval: Some(runtime.health_check_interval).filter(|interval| !interval.is_zero()),
         connect_timeout: server.connect_timeout,
         max_concurrency: server.max_concurrency,
         max_waiting: server.max_concurrency.saturating_mul(WAITING_PER_PLACE),
         max_message_bytes: server.max_message_bytes,
         processes: server.processes,
+        nursery: nursery.clone(),
     })
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use toolgate_protocol::Era;
 
 use super::Shared;
-use crate::child::{Child, Program, start_gate};
+use crate::child::{Child, Program};
 use crate::connection::duplex::Duplex;
 use crate::connection::outlet::Outlet;
 use crate::connection::streamable_http::StreamableHttp;
@@ -107,9 +107,12 @@ impl Shared {
         program: Program<'_>,
         known: Option<Known>,
     ) -> Result<(Connected, Known), Failure> {
-        let place = start_gate::enter().await;
+        let nursery = &self.spec.nursery;
+        let place = nursery.place(self.spec.connect_timeout).await;
+        let place = place.map_err(|error| Failure::plain(error.to_string()))?;
+        let turn = nursery.turn().await;
         let ending = Arc::new(Ending::default());
-        let opened = stdio::open(program, &self.board, &ending, self.spec.max_message_bytes).await;
+        let opened = stdio::open(program, place, &self.board, &ending, self.spec.max_message_bytes).await;
         let stdio::Opened { mut child, duplex, tasks, tail, spoke } = opened.map_err(Failure::plain)?;
         let wire = Wire::Duplex(duplex);
         let greeted = tokio::select! {
@@ -131,7 +134,7 @@ impl Shared {
             Ok(Err(error)) => Failure::from(error),
             Err(_) => Failure::plain(self.too_slow()),
         };
-        drop((place, wire, tasks));
+        drop((turn, wire, tasks));
         let last_words = tail.text();
         child.close().await;
         if last_words.is_empty() {

@@ -8,13 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use toolgate_protocol::Message;
 use toolgate_protocol::message::Field;
 
+use super::Shared;
 use super::admit::Admission;
-use super::{Shared, health};
 use crate::board::Board;
 use crate::news::{News, What};
 use crate::spec::{ServerSpec, Transport};
@@ -134,9 +133,8 @@ impl Pool {
         self.processes.iter().min_by_key(hope).unwrap_or(&self.first)
     }
 
-    /// Hears what the processes say and looks after them until all have ended.
+    /// Hears what the processes say until all have ended.
     async fn attend(self: Arc<Self>, mut told: mpsc::Receiver<News>) {
-        let mut care: JoinSet<()> = self.processes.iter().cloned().map(health::look_after).collect();
         let hear = async {
             while let Some(news) = told.recv().await {
                 match news.what {
@@ -150,7 +148,6 @@ impl Pool {
             never = self.board.settle() => match never {},
             _ = join_all(self.processes.iter().map(|process| process.stopped.cancelled())) => {}
         }
-        care.shutdown().await;
         self.show();
     }
 }

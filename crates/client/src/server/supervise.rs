@@ -9,7 +9,7 @@ use toolgate_protocol::Era;
 
 use super::Shared;
 use super::connect::{Connected, EXIT};
-use super::subscriptions;
+use super::{health, subscriptions};
 use crate::backoff::Backoff;
 use crate::child::Child;
 use crate::connection::{Wire, WireError, listening};
@@ -35,6 +35,7 @@ pub(super) async fn supervise(shared: Arc<Shared>) {
     tokio::select! {
         () = live(&shared) => {}
         never = shared.board.settle() => match never {},
+        never = health::look_after(&shared) => match never {},
     }
     shared.drain();
 }

@@ -5,13 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
+
+use super::offer::Offer;
 
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
-    /// `mcp_{server}_{tool}`, with `-` in the server's name as `_`.
+    /// `mcp_{server}_{tool}`, with `-` in the server's name, or in the namespace it has instead, as `_`.
     pub name: String,
     /// The server that has it.
     pub server: Arc<str>,
@@ -21,6 +24,8 @@ pub struct Definition {
     pub description: String,
     /// The JSON Schema of its arguments, as the server wrote it.
     pub input_schema: Value,
+    /// How long a call may take, where it is not the server's usual time.
+    pub timeout: Option<Duration>,
 }
 
 /// Why a tool that a server lists cannot be used.
@@ -33,20 +38,21 @@ pub enum UnusableTool {
 }
 
 impl Definition {
-    /// A tool as a server lists it.
-    pub fn of(server: &str, listed: &Value) -> Result<Definition, UnusableTool> {
+    /// A tool as a server lists it and its record offers it.
+    pub fn of(server: &str, offer: &Offer, listed: &Value) -> Result<Definition, UnusableTool> {
         let text = |key: &str| listed.get(key).and_then(Value::as_str);
         let native = text("name").filter(|name| !name.is_empty()).ok_or(UnusableTool::NoName)?;
         let input_schema = listed.get("inputSchema").filter(|schema| schema.is_object());
         let input_schema = input_schema.ok_or_else(|| UnusableTool::Schema(native.to_owned()))?;
         Ok(Definition {
-            name: exposed_name(server, native),
+            name: exposed_name(offer.prefix(server), native),
             server: server.into(),
             native: native.to_owned(),
             description: format!("[MCP:{server}] {}", text("description").unwrap_or_default())
                 .trim_end()
                 .to_owned(),
             input_schema: input_schema.clone(),
+            timeout: offer.timeout(native),
         })
     }
 }
@@ -56,21 +62,25 @@ pub(super) fn exposed_name(server: &str, tool: &str) -> String {
     format!("mcp_{}_{tool}", server.replace('-', "_"))
 }
 
-/// All tools by their names. What cannot be used, or is called like a tool of the agent, is left out with a warning.
+/// All tools by their names. What is not offered is left out; what cannot be used, or is called like a tool of the agent,
+/// with a warning.
 pub(super) fn merge<'a>(
-    listed: impl Iterator<Item = (&'a str, &'a [Value])>,
+    listed: impl Iterator<Item = (&'a str, &'a Offer, &'a [Value])>,
     reserved: &BTreeSet<String>,
 ) -> BTreeMap<String, Definition> {
     let mut definitions = BTreeMap::new();
-    for (server, tools) in listed {
+    for (server, offer, tools) in listed {
         for tool in tools {
-            let mut definition = match Definition::of(server, tool) {
+            let mut definition = match Definition::of(server, offer, tool) {
                 Ok(definition) => definition,
                 Err(error) => {
                     tracing::warn!(server, %error, "a tool is left out");
                     continue;
                 }
             };
+            if !offer.has(&definition.native) {
+                continue;
+            }
             if reserved.contains(&definition.name) {
                 tracing::warn!(
                     server,

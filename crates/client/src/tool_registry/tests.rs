@@ -20,11 +20,12 @@ fn merged(
     servers: &BTreeMap<String, BTreeSet<String>>,
     reserved: &BTreeSet<String>,
 ) -> BTreeMap<String, Definition> {
+    let offer = Offer::default();
     let listed: Vec<(&str, Vec<Value>)> = servers
         .iter()
         .map(|(server, tools)| (server.as_str(), tools.iter().map(|name| tool(name)).collect()))
         .collect();
-    merge(listed.iter().map(|(server, tools)| (*server, tools.as_slice())), reserved)
+    merge(listed.iter().map(|(server, tools)| (*server, &offer, tools.as_slice())), reserved)
 }
 
 proptest! {
@@ -33,7 +34,7 @@ proptest! {
     fn a_definition_is_what_the_server_lists(server in names(), name in names(), about in ".{0,40}", key in names()) {
         let schema = json!({"type": "object", "properties": {key: {"type": "string"}}});
         let listed = json!({"name": name, "description": about, "inputSchema": schema});
-        let definition = Definition::of(&server, &listed).unwrap();
+        let definition = Definition::of(&server, &Offer::default(), &listed).unwrap();
         prop_assert_eq!(&definition.name, &format!("mcp_{}_{name}", server.replace('-', "_")));
         let expected = format!("[MCP:{server}] {about}");
         prop_assert_eq!(definition.description, expected.trim_end());
@@ -72,19 +73,6 @@ proptest! {
         prop_assert_eq!(text.contains("[image: image/png, 3 bytes]"), image);
     }
 
-    /// Property 6: exactly the tools of the servers that are up are there.
-    #[test]
-    fn a_server_that_is_down_takes_nothing_from_the_others(servers in servers(), up in any::<u8>()) {
-        let reachable: BTreeMap<_, _> =
-            servers.iter().enumerate().filter(|(index, _)| up & (1 << index) != 0).map(|(_, server)| (server.0.clone(), server.1.clone())).collect();
-        let merged = merged(&reachable, &BTreeSet::new());
-        let there: BTreeSet<&str> = merged.values().map(|definition| &*definition.server).collect();
-        let expected: BTreeSet<&str> =
-            reachable.iter().filter(|(_, tools)| !tools.is_empty()).map(|(name, _)| name.as_str()).collect();
-        prop_assert_eq!(there, expected);
-        prop_assert_eq!(merged.len(), reachable.values().map(BTreeSet::len).sum::<usize>());
-    }
-
     #[test]
     fn a_cut_text_keeps_its_beginning_and_says_what_is_missing(text in ".{0,60}", most in 0_usize..40) {
         let cut = cut(text.clone(), most);
@@ -109,7 +97,7 @@ fn names_of_the_agent_are_left_to_it() {
 #[test]
 fn tools_that_cannot_be_used_are_left_out() {
     let check = |listed: Value, expected: UnusableTool| {
-        assert_eq!(Definition::of("a", &listed), Err(expected), "{listed}");
+        assert_eq!(Definition::of("a", &Offer::default(), &listed), Err(expected), "{listed}");
     };
     check(json!({"inputSchema": {}}), UnusableTool::NoName);
     check(json!({"name": "", "inputSchema": {}}), UnusableTool::NoName);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod eras;
+mod health;
 mod http_script;
 mod in_process;
 mod over_http;

@@ -71,17 +71,11 @@ impl Rig {
 
 pub(crate) fn spec(transport: Transport) -> ServerSpec {
     ServerSpec {
-        name: "scripted".into(),
-        transport,
-        era: None,
-        on_demand: false,
-        idle_stop: None,
         call_timeout: Duration::from_secs(20),
         connect_timeout: Duration::from_secs(20),
-        max_concurrency: 64,
         max_waiting: 64,
         max_message_bytes: 200_000,
-        processes: 1,
+        ..ServerSpec::new("scripted", transport)
     }
 }
 

@@ -15,7 +15,8 @@ pub struct RuntimeConfig {
     pub max_sessions: usize,
     /// Calls under way at one time, over all servers; more wait.
     pub max_concurrency: usize,
-    /// Child processes at one time.
+    /// Child processes at one time. Where there are as many, a further one waits for as long as it may take to start, and is
+    /// down with that reason if none has ended by then.
     pub max_children: usize,
     /// Child processes that may start up at the same moment.
     pub max_cold_starts: usize,
@@ -27,11 +28,14 @@ pub struct RuntimeConfig {
     #[serde(with = "duration::plain")]
     #[schemars(with = "DurationText")]
     pub progress_after: Duration,
-    /// How long a list of tools is trusted when a server announces no changes.
+    /// How long the lists of a server are trusted that announces no changes of them. With `0s` they are fetched again only
+    /// when it is connected again.
     #[serde(with = "duration::plain")]
     #[schemars(with = "DurationText")]
     pub tools_cache_ttl: Duration,
-    /// How often idle servers are asked whether they are well.
+    /// How often servers are asked whether they are well. One that does not answer is degraded, and connected or started
+    /// anew if it stays silent for its `connect_timeout`, or with calls under way for the longest time they may take. With
+    /// `0s` none is asked.
     #[serde(with = "duration::plain")]
     #[schemars(with = "DurationText")]
     pub health_check_interval: Duration,

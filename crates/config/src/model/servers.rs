@@ -92,9 +92,9 @@ pub struct ServerConfig {
     /// Take the prices that its tools name themselves (`_meta` `io.toolgate/price`) where `prices` names none. A server
     /// that is believed decides what its calls cost. Handlers always are.
     pub trust_prices: bool,
-    /// Name for people, in lists and on the admin page.
+    /// Name for people, in lists of servers.
     pub display_name: Option<String>,
-    /// Prefix of its tools in place of its name.
+    /// Prefix of its tools and prompts in place of its name.
     pub tool_namespace: Option<String>,
     /// Whether calls need a person's consent.
     pub approval: ApprovalMode,

@@ -245,7 +245,8 @@ fn owlclaw_tls_and_unknown_keys() {
         warnings(&loaded),
         [
             "mcp_server.http.prot: unknown key `prot`",
-            "mcp_server.logging.output: logs go to standard error here"
+            "mcp_server.logging.output: logs go to standard error here",
+            "listen.tls: this has no effect yet"
         ]
     );
 }

@@ -15,3 +15,4 @@ mod round_trip;
 mod scene;
 mod seeds;
 mod units;
+mod used;

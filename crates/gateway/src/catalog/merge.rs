@@ -20,7 +20,18 @@ impl Catalog {
     /// never answered with an empty one. So no name depends on which servers are up. `is_ours` tells which of them run in
     /// this process: no other server can take their URIs from them.
     pub fn merge(listings: Vec<Arc<Listing>>, naming: Naming, is_ours: &dyn Fn(usize) -> bool) -> Catalog {
-        let shelves = Kind::ALL.map(|kind| shelf(&listings, kind, naming, is_ours));
+        let namespaces: Vec<_> = listings.iter().map(|listing| Arc::clone(listing.server())).collect();
+        Catalog::merge_under(listings, &namespaces, naming, is_ours)
+    }
+
+    /// The same with what stands for each server in names.
+    pub fn merge_under(
+        listings: Vec<Arc<Listing>>,
+        namespaces: &[Arc<str>],
+        naming: Naming,
+        is_ours: &dyn Fn(usize) -> bool,
+    ) -> Catalog {
+        let shelves = Kind::ALL.map(|kind| shelf(&listings, namespaces, kind, naming, is_ours));
         let [tools, prompts, resources, templates, skills] = &shelves;
         let clashes = [
             clashes_of(tools, Kind::Tool),
@@ -59,7 +70,13 @@ impl Catalog {
 }
 
 /// All entries of one kind under their exposed names.
-fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming, is_ours: &dyn Fn(usize) -> bool) -> Shelf {
+fn shelf(
+    listings: &[Arc<Listing>],
+    namespaces: &[Arc<str>],
+    kind: Kind,
+    naming: Naming,
+    is_ours: &dyn Fn(usize) -> bool,
+) -> Shelf {
     let servers: Vec<&str> = listings.iter().map(|listing| listing.server().as_ref()).collect();
     let entries: Vec<(usize, &Arc<Entry>)> = listings
         .iter()
@@ -76,7 +93,8 @@ fn shelf(listings: &[Arc<Listing>], kind: Kind, naming: Naming, is_ours: &dyn Fn
         Kind::Tool | Kind::Prompt => {
             let natives: Vec<(usize, &str)> =
                 entries.iter().map(|(at, entry)| (*at, entry.native().as_ref())).collect();
-            let given = naming::give(naming, &servers, &natives);
+            let namespaces: Vec<&str> = namespaces.iter().map(AsRef::as_ref).collect();
+            let given = naming::give(naming, &servers, &namespaces, &natives);
             for (at, ((server, entry), given)) in entries.into_iter().zip(given).enumerate() {
                 if given.clashed {
                     clashed.push(at);

@@ -40,14 +40,20 @@ struct Wanted {
     exact: bool,
 }
 
-/// Names all entries. `servers` are all configured servers in their order, up or not; `entries` are pairs of a place in
-/// `servers` and the server's own name, without repetition. All names are different from each other.
-pub(super) fn give(naming: Naming, servers: &[&str], entries: &[(usize, &str)]) -> Vec<Given> {
-    let prefixes = Prefixes::of(servers);
+/// Names all entries. `servers` are all configured servers in their order, up or not, and `namespaces` what stands for each
+/// in names; `entries` are pairs of a place in `servers` and the server's own name, without repetition. All names are
+/// different from each other.
+pub(super) fn give(
+    naming: Naming,
+    servers: &[&str],
+    namespaces: &[&str],
+    entries: &[(usize, &str)],
+) -> Vec<Given> {
+    let prefixes = Prefixes::of(namespaces);
     let mut table = Table::new(servers, entries);
     match naming {
         Naming::Prefixed => table.settle(|server, tool| prefixes.joined(server, tool)),
-        Naming::Mcp => table.settle(|server, tool| mcp(servers.get(server).unwrap_or(&""), tool)),
+        Naming::Mcp => table.settle(|server, tool| mcp(namespaces.get(server).unwrap_or(&""), tool)),
         Naming::Plain => {
             table.settle_exact(|_, tool| Wanted { name: tool.to_owned(), exact: true });
             table.settle(|server, tool| prefixes.joined(server, tool));

@@ -2,7 +2,7 @@
 //!
 //! A changed record starts a new generation beside the old one. The old one takes the calls until the new one has
 //! listed or failed; then the new one takes over, and the old one finishes what it has. However many changes come
-//! meanwhile, there are never more than these two, and neither is stopped with a call under way.
+//! meanwhile, there are never more than these two that take calls, and none is stopped with a call under way.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,8 +14,6 @@ use toolgate_client::{Server, State};
 
 /// How long a removed server still takes calls: requests that found it just before it was removed reach it.
 const OVERLAP: Duration = Duration::from_millis(250);
-/// How long calls of a removed or replaced server may take to finish.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Which generation takes the calls.
 #[derive(Debug)]
@@ -49,7 +47,7 @@ impl Place {
         }
         let before = self.answering.swap(server.clone().into());
         let successor = server.clone();
-        tracker.spawn(async move { before.hand_over(successor, PATIENCE).await });
+        tracker.spawn(async move { before.hand_over(successor, before.patience()).await });
     }
 
     /// A newer generation than `server` has begun: it never takes over any more. If it has not yet, nothing calls it.
@@ -68,7 +66,7 @@ impl Place {
         let last = self.answering();
         tracker.spawn(async move {
             tokio::time::sleep(OVERLAP).await;
-            last.stop(PATIENCE).await;
+            last.stop(last.patience()).await;
         });
     }
 
@@ -82,3 +80,6 @@ impl Place {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,10 @@
 //! others are taken.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use toolgate_client::{Backoff, CallError};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Kind as MessageKind, object, text};
@@ -34,11 +35,23 @@ pub enum RefreshError {
     Refused { method: &'static str, error: String },
 }
 
-/// Waits until lists of a server are stale and fetches them, until the server is removed. `fresh` is called after each
-/// attempt: with the new listing, or without where there is none.
-pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option<Listing>)) {
+/// Waits until lists of a server are stale and fetches them, until the server is removed. Those whose changes it does not
+/// announce are stale after `trusted_for`, if that is any time. `fresh` is called after each attempt: with the new listing,
+/// or without where there is none.
+pub async fn keep_fresh(
+    member: Arc<Member>,
+    trusted_for: Duration,
+    fresh: impl Fn(&Arc<Member>, Option<Listing>),
+) {
     let mut again = Again::default();
+    let mut trusted_since = Instant::now();
     loop {
+        let old = async {
+            if trusted_for.is_zero() {
+                return std::future::pending().await;
+            }
+            sleep(trusted_for.saturating_sub(trusted_since.elapsed())).await;
+        };
         tokio::select! {
             () = member.stop.cancelled() => return,
             () = member.refresh.notified() => {}
@@ -48,6 +61,14 @@ pub async fn keep_fresh(member: Arc<Member>, fresh: impl Fn(&Arc<Member>, Option
                 if member.is_ready() {
                     member.make_stale(&kinds);
                 }
+            }
+            () = old => {
+                trusted_since = Instant::now();
+                // One that sleeps is not woken for it, and one that is down is asked when it is there again.
+                if member.is_ready() {
+                    member.make_stale(&unannounced(&member));
+                }
+                continue;
             }
         }
         let kinds = member.take_stale();
@@ -202,6 +223,22 @@ async fn fetch_list(
     }
 }
 
+/// The lists whose changes a server does not announce.
+fn unannounced(member: &Member) -> Vec<Kind> {
+    let capabilities =
+        member.server.status().greeting.map(|greeting| greeting.capabilities).unwrap_or_default();
+    let announced = |kind| {
+        let key = match kind {
+            Kind::Tool => "tools",
+            Kind::Prompt => "prompts",
+            Kind::Resource | Kind::Template | Kind::Skill => "resources",
+        };
+        let declared = object::value_of(&capabilities, key);
+        declared.and_then(|declared| object::value_of(declared, "listChanged")) == Some(b"true".as_slice())
+    };
+    Kind::ALL.into_iter().filter(|kind| !announced(*kind)).collect()
+}
+
 fn declares(capabilities: &[u8], kind: Kind) -> bool {
     let key = match kind {
         Kind::Tool => "tools",
@@ -214,3 +251,6 @@ fn declares(capabilities: &[u8], kind: Kind) -> bool {
     };
     object::value_of(capabilities, key).is_some()
 }
+
+#[cfg(test)]
+mod tests;

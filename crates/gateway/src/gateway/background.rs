@@ -31,7 +31,9 @@ pub fn begin(gateway: &Arc<Gateway>, news: mpsc::Receiver<News>) {
 /// Begins to keep the lists of one server fresh.
 pub fn keep_fresh(gateway: &Arc<Gateway>, member: Arc<Member>) {
     let keeper = Arc::clone(gateway);
-    let task = refresh::keep_fresh(member, move |member, listing| keeper.refreshed(member, listing));
+    let trusted_for = gateway.settings.lists_trusted_for;
+    let task =
+        refresh::keep_fresh(member, trusted_for, move |member, listing| keeper.refreshed(member, listing));
     gateway.tracker.spawn(task);
 }
 

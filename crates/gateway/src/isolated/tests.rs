@@ -13,17 +13,13 @@ use crate::principal::Principal;
 fn member(fleet: &Fleet, idle_stop: Option<Duration>) -> Arc<Member> {
     let transport = Transport::Http { url: "http://127.0.0.1:9/mcp".to_owned(), headers: BTreeMap::new() };
     let spec = ServerSpec {
-        name: "s".into(),
-        transport,
-        era: None,
         on_demand: true,
         idle_stop,
         call_timeout: Duration::from_secs(1),
         connect_timeout: Duration::from_secs(1),
         max_concurrency: 1,
         max_waiting: 1,
-        max_message_bytes: 1 << 20,
-        processes: 1,
+        ..ServerSpec::new("s", transport)
     };
     let desired = Desired { isolated: true, ..Desired::from(spec) };
     fleet.apply(vec![desired], |_| None).remove(0)

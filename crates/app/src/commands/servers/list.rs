@@ -49,8 +49,9 @@ pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure>
         };
         json!({
             "name": name,
+            "display_name": server.display_name,
             "transport": transport_word(server),
-            "target": target(server),
+            "target": target(&server.masked()),
             "state": state,
             "cause": told("cause"),
             "version": told("version"),
@@ -60,7 +61,7 @@ pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure>
         })
     });
     let disabled = loaded.disabled.iter().map(|(name, reason)| {
-        json!({"name": name, "transport": null, "target": null, "state": "disabled", "cause": reason,
+        json!({"name": name, "display_name": null, "transport": null, "target": null, "state": "disabled", "cause": reason,
                "version": null, "tools": null, "prompts": null, "resources": null})
     });
     let servers: Vec<Value> = configured.chain(disabled).collect();
@@ -93,8 +94,12 @@ pub(super) fn row(server: &Value) -> Vec<Cell> {
         _ => Paint::Plain,
     };
     let plain = |key| Cell(text(key), Paint::Plain);
+    let name = match server.get("display_name").and_then(Value::as_str) {
+        Some(for_people) => format!("{} ({for_people})", text("name")),
+        None => text("name"),
+    };
     vec![
-        plain("name"),
+        Cell(name, Paint::Plain),
         Cell(state, paint),
         plain("transport"),
         plain("tools"),

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn names(naming: Naming, servers: &[&str], entries: &[(usize, &str)]) -> Vec<String> {
-    give(naming, servers, entries).into_iter().map(|given| given.name.to_string()).collect()
+    give(naming, servers, servers, entries).into_iter().map(|given| given.name.to_string()).collect()
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn names_say_what_they_stand_for() {
 #[test]
 fn what_would_be_ambiguous_gets_a_digest() {
     let check = |naming, servers: &[&str], entries: &[(usize, &str)], expected: &[&str]| {
-        let given = give(naming, servers, entries);
+        let given = give(naming, servers, servers, entries);
         assert_eq!(given.len(), expected.len());
         for (given, expected) in given.iter().zip(expected) {
             match expected.strip_suffix('*') {
@@ -46,6 +46,21 @@ fn what_would_be_ambiguous_gets_a_digest() {
     check(Naming::Mcp, &["a-b", "a_b"], &[(0, "c"), (1, "c")], &["mcp_a_b_c", "mcp_a_b_c_*"]);
     check(Naming::Plain, &["a", "b"], &[(0, "x"), (1, "x"), (1, "y")], &["x", "b__x", "y"]);
     check(Naming::Plain, &["a", "b"], &[(0, "x"), (0, "b__x"), (1, "x")], &["x", "b__x", "b__x_*"]);
+}
+
+#[test]
+fn a_namespace_stands_for_the_server_and_two_servers_may_share_one() {
+    let check = |naming, namespaces: &[&str], entries: &[(usize, &str)], expected: &[&str]| {
+        let given = give(naming, &["fs", "web"], namespaces, entries);
+        let given: Vec<&str> = given.iter().map(|given| &*given.name).collect();
+        assert_eq!(given, expected);
+    };
+    check(Naming::Prefixed, &["files", "web"], &[(0, "read"), (1, "get")], &["files__read", "web__get"]);
+    check(Naming::Mcp, &["my-files", "web"], &[(0, "read")], &["mcp_my_files_read"]);
+    check(Naming::Prefixed, &["all", "all"], &[(0, "read"), (1, "get")], &["all__read", "all__get"]);
+    let both = give(Naming::Prefixed, &["fs", "web"], &["all", "all"], &[(0, "read"), (1, "read")]);
+    assert_eq!(&*both[0].name, "all__read");
+    assert!(both[1].name.starts_with("all__read_") && both[1].clashed, "{both:?}");
 }
 
 #[test]
