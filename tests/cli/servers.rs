@@ -70,6 +70,21 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
 }
 
 #[test]
+fn what_references_led_to_is_never_printed() {
+    let servers = format!(
+        "servers:\n  child: {{command: {PLAIN_SERVER}, args: [both, \"--key=${{TOKEN}}\"]}}\n  far: {{url: \"http://127.0.0.1:9/${{TOKEN}}?key=hush\"}}\n"
+    );
+    let scene = Scene::with(&[("toolgate.yaml", &servers)]).variable("TOKEN", "hush");
+    for line in
+        [&["servers", "list"][..], &["servers", "list", "--json"], &["servers", "test", "--json", "child"]]
+    {
+        let output = scene.run(line).code(0);
+        let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+        assert!(text.contains("--key=${TOKEN}") && !text.contains("hush"), "{line:?}: {text}");
+    }
+}
+
+#[test]
 fn well_known_servers_are_listed() {
     let output = Scene::with(&[]).run(&["servers", "list", "--known"]).code(0).stderr_eq(str![]);
     let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
