@@ -51,15 +51,20 @@ pub(crate) fn policy(config: &Config) -> Arc<Policy> {
     policy
 }
 
-fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
-    let wanted = &config.ledger;
+/// What is taken out of records before they are written.
+pub(super) fn redaction(config: &Config) -> RedactionRules {
     let mut redaction = RedactionRules::default();
-    for rule in &wanted.redact {
+    for rule in &config.ledger.redact {
         redaction.keys.extend(rule.keys.iter().cloned());
         redaction.paths.extend(rule.paths.iter().cloned());
         redaction.replacement.clone_from(&rule.replace);
     }
-    let redactor = Redactor::new(&redaction)?;
+    redaction
+}
+
+fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
+    let wanted = &config.ledger;
+    let redactor = Redactor::new(&redaction(config))?;
     let mut settings = toolgate_ledger::Settings::new(folder);
     settings.durability = match wanted.fsync {
         Fsync::Interval => Durability::Interval(wanted.fsync_interval),

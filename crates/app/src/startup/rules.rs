@@ -1,5 +1,7 @@
 //! From what the configuration says of policy, prices and quotas to the rules of the gate.
 
+pub(crate) mod check;
+
 use toolgate_config::{Config, PolicyDefault, QuotaScope};
 use toolgate_governance::Micros;
 use toolgate_governance::rules::{
