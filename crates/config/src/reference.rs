@@ -190,6 +190,12 @@ pub(crate) fn is_variable_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// A folder with nothing left out before it and no `.` in it, so that it means the same from everywhere.
+pub(crate) fn absolute(folder: &Path) -> PathBuf {
+    let whole = std::path::absolute(Path::new(".").join(folder));
+    whole.unwrap_or_else(|_| folder.to_path_buf()).components().collect()
+}
+
 /// The folder relative files are looked for in: that of the file a value was written in.
 pub(crate) fn folder_of(origin: &Origin) -> PathBuf {
     match origin {
