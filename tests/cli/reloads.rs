@@ -162,6 +162,8 @@ fn what_is_disabled_is_what_the_gateway_says() {
         format!("{}  poor: {{command: {PLAIN_SERVER}, env_from: [TOKEN]}}\n", plain_servers(&["plain"]));
     let without = Scene::with(&[("toolgate.yaml", &file)]);
     let running = without.start(&[]);
+    // A list comes when the servers have listed.
+    without.run(&["tools", "list"]).code(0);
     // The shell has what the gateway lacks.
     let scene = without.variable("TOKEN", "here");
     scene.check(
