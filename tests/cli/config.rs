@@ -2,6 +2,7 @@
 
 use snapbox::str;
 
+use crate::broken_files;
 use crate::scene::Scene;
 
 const GOOD: &str =
@@ -241,4 +242,25 @@ not valid: 3 problems
 "#]],
         str![],
     );
+}
+
+#[test]
+fn whatever_is_broken_is_told_with_its_place() {
+    let scene = Scene::with(&[]);
+    for (text, expected) in broken_files::ALL.into_iter().flatten() {
+        scene.write("toolgate.yaml", text);
+        let output = scene.run(&["config", "validate", "--config", "toolgate.yaml"]).code(2);
+        let said = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        let expected: Vec<String> = expected
+            .lines()
+            // The place and the path are told apart by a blank in the table, and by a colon here.
+            .map(|line| {
+                let (place, problem) = line.split_once(' ').unwrap();
+                let problem = problem.strip_prefix(": ").unwrap_or(problem);
+                format!("error: toolgate.yaml:{place}: {problem}")
+            })
+            .collect();
+        let found: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(found, expected, "for:\n{text}");
+    }
 }

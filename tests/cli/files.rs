@@ -70,6 +70,8 @@ fn a_file_that_is_there_gets_what_it_lacks() {
   "kept": [
     "memory"
   ],
+  "settings": [],
+  "left_out": [],
   "warnings": [],
   "text": "# ours\nservers:\n  memory: {command: mine}\n  hub:\n    url: https://example.com/mcp\n    headers:\n      Authorization: Bearer ${HUB_TOKEN}\n"
 }
@@ -100,6 +102,84 @@ nothing to add to toolgate.yaml
 "#]],
         str![],
     );
+}
+
+#[test]
+fn settings_are_imported_too() {
+    let owl = "mcp_server:\n  transport: http\n  http: {port: 9}\n  logging: {level: WARNING}\n";
+    let scene = Scene::with(&[("mcp-server.yaml", owl)]);
+    scene.check(
+        &["import", "--from", "mcp-server.yaml"],
+        0,
+        str![[r#"
+read mcp-server.yaml
++ settings of listen
++ settings of log
+written to toolgate.yaml
+
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r#"
+listen:
+  transport: http
+  port: 9
+
+log:
+  level: warn
+
+"#]]
+    );
+    scene.write("toolgate.yaml", "# ours\nlisten: {port: 8080}\n");
+    scene.check(
+        &["import", "--from", "mcp-server.yaml"],
+        0,
+        str![[r#"
+read mcp-server.yaml
++ settings of log
+= settings of listen are in toolgate.yaml already; those that were read are left out
+written to toolgate.yaml
+
+"#]],
+        str![],
+    );
+    assert_data_eq!(
+        scene.read("toolgate.yaml"),
+        str![[r#"
+# ours
+listen: {port: 8080}
+
+log:
+  level: warn
+
+"#]]
+    );
+}
+
+#[test]
+fn a_bad_entry_is_left_out_and_paths_are_made_whole() {
+    let mcp = r#"{"mcpServers": {"good": {"command": "x", "cwd": "sub"}, "bad": {"transport": "sse"}}}"#;
+    let scene = Scene::with(&[("there/mcp.json", mcp)]);
+    scene.check(
+        &["import", "--from", "there/mcp.json"],
+        0,
+        str![[r#"
+read there/mcp.json
++ good
+written to toolgate.yaml
+
+"#]],
+        str![[r#"
+warning: there/mcp.json:1:57: servers.bad: skipped this server: a server with `transport: sse` needs a `url`
+
+"#]],
+    );
+    let cwd = scene.path("there/sub").canonicalize().unwrap_or(scene.path("there/sub"));
+    assert!(scene.read("toolgate.yaml").contains(&format!("cwd: {}", cwd.display())));
+    scene.run(&["config", "validate", "--config", "toolgate.yaml"]).code(0);
+    scene.run(&["import", "--from", "there/mcp.json", "--strict"]).code(2);
 }
 
 #[test]

@@ -2,12 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has to fail")]
 
+#[path = "../../crates/config/tests/it/broken/files.rs"]
+mod broken_files;
 mod config;
 mod doctor;
 mod files;
 mod looking;
 mod operators;
+mod printed;
+mod reloads;
 mod running;
 mod scene;
+mod seeds;
 mod servers;
 mod shell;

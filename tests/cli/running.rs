@@ -41,6 +41,15 @@ error: Unknown tool: plain__none
 "#]],
     );
     scene.check(
+        &["tools", "call", "plain__echo", "times:=2"],
+        2,
+        str![],
+        str![[r#"
+error: Invalid arguments for tool plain__echo: [..]
+
+"#]],
+    );
+    scene.check(
         &["resources", "list"],
         0,
         str![[r#"
@@ -157,7 +166,8 @@ still
   ],
   "needs_restart": [
     "listen.max_body_bytes"
-  ]
+  ],
+  "kept": {}
 }
 
 "#]],

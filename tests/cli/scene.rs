@@ -58,6 +58,12 @@ impl Scene {
         self
     }
 
+    /// The same without a variable that was set.
+    pub(crate) fn unset(mut self, name: &str) -> Scene {
+        self.variables.retain(|(known, _)| known != name);
+        self
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -73,6 +73,21 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
 }
 
 #[test]
+fn what_references_led_to_is_never_printed() {
+    let servers = format!(
+        "servers:\n  child: {{command: {PLAIN_SERVER}, args: [both, \"--key=${{TOKEN}}\"]}}\n  far: {{url: \"http://127.0.0.1:9/${{TOKEN}}?key=hush\"}}\n"
+    );
+    let scene = Scene::with(&[("toolgate.yaml", &servers)]).variable("TOKEN", "hush");
+    for line in
+        [&["servers", "list"][..], &["servers", "list", "--json"], &["servers", "test", "--json", "child"]]
+    {
+        let output = scene.run(line).code(0);
+        let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+        assert!(text.contains("--key=${TOKEN}") && !text.contains("hush"), "{line:?}: {text}");
+    }
+}
+
+#[test]
 fn well_known_servers_are_listed() {
     let output = Scene::with(&[]).run(&["servers", "list", "--known"]).code(0).stderr_eq(str![]);
     let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
@@ -255,6 +270,26 @@ help: toolgate servers add filesystem FOLDER…
     );
     scene.run(&["servers", "add", "x", "--url", "http://a/", "--", "b"]).code(2).stdout_eq(str![]);
     scene.check(
+        &["servers", "add", "a b", "--", "x"],
+        2,
+        str![],
+        str![[r#"
+error: nothing was added
+[FOLDER]/toolgate.yaml:9:3: servers."a b": `a b` cannot be the name of a server (use letters, digits, `-`, `_` and `.`, at most 64)
+
+"#]],
+    );
+    scene.check(
+        &["servers", "add", "far", "--url", "foo"],
+        2,
+        str![],
+        str![[r#"
+error: nothing was added
+[FOLDER]/toolgate.yaml:10:10: servers.far.url: this is no address (write it like https://host/mcp)
+
+"#]],
+    );
+    scene.check(
         &["servers", "add", "time", "--config", "mcp.json"],
         2,
         str![],
@@ -290,6 +325,16 @@ help: `toolgate servers list` lists the servers
 "#]],
     );
     assert_eq!(scene.read("toolgate.yaml"), COMMENTED);
+    let left: Vec<_> =
+        std::fs::read_dir(scene.path("")).unwrap().flatten().map(|file| file.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".tmp")), "{left:?}");
+}
+
+#[test]
+fn what_was_wrong_before_is_no_reason_to_add_nothing() {
+    let scene = Scene::with(&[("toolgate.yaml", "names: funny\n")]);
+    scene.run(&["servers", "add", "time"]).code(0);
+    assert!(scene.read("toolgate.yaml").contains("mcp-server-time"));
 }
 
 #[test]

@@ -199,3 +199,80 @@ fn names_change_with_a_reload_and_what_cannot_is_told() {
     assert_eq!(gateway.reload()["needs_restart"], json!([]));
     assert_eq!(health()["needs_restart"], json!([]));
 }
+
+#[test]
+fn only_changed_servers_connect_again() {
+    for era in Era::BOTH {
+        let (steady, changing) = (Upstream::start(era, &[]), Upstream::start(era, &[]));
+        let records = |round| {
+            let mut servers =
+                vec![("steady", over_http(&steady, 0)), ("changing", over_http(&changing, round))];
+            if round % 2 == 1 {
+                servers.push(("guest", child(&["legacy"], 0)));
+            }
+            file(&servers)
+        };
+        let gateway = Setup::new().config(&records(0)).start();
+        let client = Client::legacy(&gateway);
+        let greetings = |upstream: &Upstream| {
+            let seen = upstream.script().seen();
+            let greets = |message: &&Value| {
+                let method = message["method"].as_str().unwrap_or_default();
+                if era == Era::Legacy { method == "initialize" } else { method == "server/discover" }
+            };
+            seen.iter().filter(greets).count()
+        };
+        eventually("both are greeted", || {
+            (greetings(&steady) == 1 && greetings(&changing) == 1).then_some(())
+        });
+        for round in 1..=5 {
+            gateway.rewrite(&records(round));
+            gateway.reload();
+            eventually("the changed one is greeted again", || (greetings(&changing) > round).then_some(()));
+        }
+        assert_eq!(client.call("steady__echo", &json!({"text": "still"})).text(), "still");
+        assert_eq!(greetings(&steady), 1, "{era:?}");
+    }
+}
+
+#[test]
+fn clients_are_told_of_servers_that_come_and_go() {
+    let one = ("one", child(&["legacy"], 0));
+    let gateway = Setup::new().config(&file(std::slice::from_ref(&one))).start();
+    let client = Client::legacy(&gateway);
+    let mut stream = client.listen(None);
+    let names = || -> Vec<String> {
+        let list = client.request("tools/list", &json!({}));
+        let tools = list.result()["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    // The news may come in several steps; after the last of them the list is as it should be.
+    let mut told = |is_there: bool| loop {
+        while !stream.event().unwrap().unwrap().data.contains("notifications/tools/list_changed") {}
+        if names().iter().any(|name| name == "two__echo") == is_there {
+            return;
+        }
+    };
+    gateway.rewrite(&file(&[one.clone(), ("two", child(&["modern"], 0))]));
+    gateway.reload();
+    told(true);
+    gateway.rewrite(&file(&[one]));
+    gateway.reload();
+    told(false);
+}
+
+#[test]
+fn health_says_why_a_reload_changed_nothing() {
+    let servers = file(&[("s", child(&["legacy"], 0))]);
+    let servers = servers.replacen("false", "true", 1);
+    let gateway = Setup::new().config(&servers).start();
+    let health = || Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!((&health()["status"], &health()["reload_problem"]), (&json!("ok"), &Value::Null));
+    gateway.rewrite("names: funny\n");
+    let problem =
+        eventually("the problem is told", || health()["reload_problem"].as_str().map(str::to_owned));
+    assert!(problem.contains("toolgate.yaml:1:8: names"), "{problem}");
+    assert_eq!(health()["status"], "degraded");
+    gateway.rewrite(&servers);
+    eventually("the problem is gone", || health()["reload_problem"].is_null().then_some(()));
+}

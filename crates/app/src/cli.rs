@@ -43,7 +43,7 @@ pub(crate) struct Cli {
 #[command(next_help_heading = "Configuration")]
 pub(crate) struct ConfigArgs {
     /// Configuration file or folder of server records, in any known format. May be given several times
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, visible_alias = "mcp-dir", value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
     /// A server: a URL, or the command line that starts it. May be given several times
     #[arg(long, value_name = "NAME=URL-OR-COMMAND", value_parser = server)]
@@ -161,6 +161,7 @@ mod tests {
         check("toolgate mcp-server config validate --config mcp-server.yaml");
         check("toolgate mcp-server tools list --config mcp-server.yaml");
         check("toolgate mcp-server resources list");
+        check("toolgate start --mcp-dir servers.d");
         check("toolgate mcp reload");
         check("toolgate start");
     }

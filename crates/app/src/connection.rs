@@ -1,8 +1,9 @@
 //! The way a command reaches a gateway: the one that runs, over its socket, or else one of its own in this process.
 //!
-//! A command that names a configuration wants that one: a running gateway is asked only if it was started from the
-//! same files.
+//! A command that names or finds a configuration wants that one: a running gateway is asked only if it was started from
+//! the same files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,9 @@ const MOST_PAGES: usize = 1_000;
 /// The code of what a policy, a budget or a limit refused.
 const DENIED: i64 = -32003;
 /// The codes of what is not there.
-const NOT_THERE: [i64; 3] = [-32001, -32002, -32602];
+const NOT_THERE: [i64; 3] = [-32001, -32002, INVALID_PARAMS];
+/// The code of arguments that do not fit, and since 2026-07-28 also of what is not there.
+const INVALID_PARAMS: i64 = -32602;
 
 /// Which gateway is asked.
 #[derive(Debug, Clone, Default, Args)]
@@ -85,8 +88,28 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
 pub(crate) async fn running(args: &ConfigArgs, loaded: &Loaded) -> Option<(Client, Value)> {
     let state_dir = files::state_dir(&loaded.config)?;
     let (client, status) = Client::connect(&control::socket_path(&state_dir)).await?;
-    let same = !args.is_named() || args.server.is_empty() && has_sources(&status, &absolute(&args.config));
-    same.then_some((client, status))
+    is_meant(args, &status, &absolute(&files::paths(args))).then_some((client, status))
+}
+
+/// The servers that lack a value they need, and which: those of the running gateway, whose variables count, or else those
+/// of a gateway that would be started here.
+pub(crate) fn disabled(loaded: &Loaded, status: Option<&Value>) -> BTreeMap<String, String> {
+    let told = status.and_then(|status| status.get("disabled")?.as_object());
+    match told {
+        Some(told) => told
+            .iter()
+            .map(|(name, reason)| (name.clone(), reason.as_str().unwrap_or_default().to_owned()))
+            .collect(),
+        None => loaded.disabled.clone(),
+    }
+}
+
+/// Whether a running gateway is the one a command means. Projects may share a state folder, so it must have been started
+/// from the files that are named, or that are found here. Where there are none, or where its folder is named, it is
+/// the gateway and not the files that is meant.
+fn is_meant(args: &ConfigArgs, status: &Value, sources: &[PathBuf]) -> bool {
+    let by_folder = !args.is_named() && (args.state_dir.is_some() || sources.is_empty());
+    by_folder || args.server.is_empty() && has_sources(status, sources)
 }
 
 /// Paths as they are told apart: absolute, as far as they exist.
@@ -209,6 +232,8 @@ pub(crate) fn client_failure(error: ClientError) -> Failure {
 fn answer_failure(answer: ErrorAnswer) -> Failure {
     let kind = match answer.code {
         DENIED => FailureKind::Refused,
+        // Only of arguments it is said what is wrong with them.
+        INVALID_PARAMS if answer.data.pointer("/details/problem").is_some() => FailureKind::Invalid,
         code if NOT_THERE.contains(&code) => FailureKind::NotFound,
         _ => FailureKind::Failed,
     };
@@ -233,12 +258,14 @@ mod tests {
 
     #[test]
     fn codes_become_kinds_of_failure() {
-        let check = |code, expected| {
-            let answer = ErrorAnswer { code, message: String::new(), data: Value::Null };
+        let check = |code, data: Value, expected| {
+            let answer = ErrorAnswer { code, message: String::new(), data };
             assert_eq!(answer_failure(answer).kind, expected, "{code}");
         };
-        check(-32003, FailureKind::Refused);
-        check(-32602, FailureKind::NotFound);
-        check(-32005, FailureKind::Failed);
+        check(-32003, Value::Null, FailureKind::Refused);
+        check(-32602, Value::Null, FailureKind::NotFound);
+        check(-32602, json!({"uri": "note://none"}), FailureKind::NotFound);
+        check(-32602, json!({"details": {"path": "/a", "problem": "no"}}), FailureKind::Invalid);
+        check(-32005, Value::Null, FailureKind::Failed);
     }
 }

@@ -162,6 +162,7 @@ fn status(desk: &Desk) -> Value {
         members.insert("pid".into(), std::process::id().into());
         members.insert("listening".into(), desk.listening.as_str().into());
         members.insert("sources".into(), json!(desk.sources));
+        members.insert("disabled".into(), json!(**desk.gateway.disabled.load()));
     }
     status
 }

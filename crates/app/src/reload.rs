@@ -5,6 +5,8 @@
 
 mod watch;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -65,11 +67,13 @@ pub(crate) fn begin(
 ) -> Reloader {
     let (wishes, wished) = mpsc::channel(WAITING);
     let tracker = running.gateway.tracker.clone();
+    running.gateway.disabled.store(Arc::new(loaded.disabled.clone()));
     let keeper = Keeper {
         running,
         load: Arc::new(load),
-        watch: Watch::over(&loaded.files, "", loaded.config.runtime.auto_reload),
+        watch: Watch::over(&loaded.files, loaded.began, "", loaded.config.runtime.auto_reload),
         python: watch_handlers(&loaded.config),
+        homes: homes(&loaded),
         started_with: loaded.config.clone(),
         current: loaded.config,
     };
@@ -87,6 +91,15 @@ struct Keeper {
     /// What was read at the start, and with it all that needs a restart to change.
     started_with: Config,
     current: Config,
+    /// The files in which the servers in effect were written.
+    homes: BTreeMap<String, PathBuf>,
+}
+
+/// A configuration that was read, and what of the one in effect it has taken over.
+struct Anew {
+    loaded: Loaded,
+    /// Servers that stay as they are, because what is written of them now cannot be read, and why.
+    kept: BTreeMap<String, String>,
 }
 
 impl Keeper {
@@ -117,7 +130,7 @@ impl Keeper {
                 // A command that was ended meanwhile needs no answer.
                 Some(Wish { dry_run: false, answer }) => drop(answer.send(self.reload().await)),
                 Some(Wish { dry_run: true, answer }) => {
-                    let outcome = self.load().await.and_then(|loaded| self.compared(&loaded));
+                    let outcome = self.load().await.and_then(|anew| self.compared(&anew));
                     drop(answer.send(outcome));
                 }
             }
@@ -126,10 +139,10 @@ impl Keeper {
 
     async fn reload(&mut self) -> Outcome {
         self.watch.note();
-        let outcome = self.load().await.and_then(|loaded| self.put_into_effect(loaded));
+        let outcome = self.load().await.and_then(|anew| self.put_into_effect(anew));
         match &outcome {
             Ok(difference) => {
-                self.running.gateway.reload_problem.store(None);
+                self.running.gateway.reload_problem.store(problem_of(difference).map(Arc::new));
                 self.running.gateway.needs_restart.store(Arc::new(difference.needs_restart.clone()));
                 tell(difference);
             }
@@ -141,15 +154,36 @@ impl Keeper {
         outcome
     }
 
-    async fn load(&self) -> Result<Loaded, NotReloaded> {
+    async fn load(&self) -> Result<Anew, NotReloaded> {
         let load = Arc::clone(&self.load);
         // Files, and sometimes the keyring: not on the threads that serve.
         let loaded = tokio::task::spawn_blocking(move || load()).await;
-        loaded.map_err(|error| NotReloaded::Invalid(error.to_string()))
+        let mut loaded = loaded.map_err(|error| NotReloaded::Invalid(error.to_string()))?;
+        let kept = self.keep_unreadable(&mut loaded);
+        Ok(Anew { loaded, kept })
+    }
+
+    /// Puts servers that run into a configuration in which their records are there and cannot be read, half written
+    /// perhaps: a bad record costs only itself, and not what was there before it.
+    fn keep_unreadable(&self, loaded: &mut Loaded) -> BTreeMap<String, String> {
+        let mut kept = BTreeMap::new();
+        for (name, server) in &self.current.servers {
+            let in_file = || self.homes.get(name).and_then(|home| loaded.skipped.files.get(home));
+            let wrong =
+                loaded.skipped.servers.get(name).and_then(|problems| problems.first()).or_else(in_file);
+            if let Some(wrong) = wrong.map(ToString::to_string)
+                && !loaded.config.servers.contains_key(name)
+            {
+                loaded.config.servers.insert(name.clone(), server.clone());
+                kept.insert(name.clone(), wrong);
+            }
+        }
+        kept
     }
 
     /// What a configuration changes; an error where it is not valid.
-    fn compared(&self, loaded: &Loaded) -> Outcome {
+    fn compared(&self, anew: &Anew) -> Outcome {
+        let Anew { loaded, kept } = anew;
         if !loaded.problems.is_empty() {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(NotReloaded::Invalid(problems.join("; ")));
@@ -157,18 +191,23 @@ impl Keeper {
         let mut difference = diff::difference(&self.current, &loaded.config);
         // What waits for a restart is said again with every reload, until it is undone.
         difference.needs_restart = diff::difference(&self.started_with, &loaded.config).needs_restart;
+        difference.kept.clone_from(kept);
         Ok(difference)
     }
 
-    fn put_into_effect(&mut self, loaded: Loaded) -> Outcome {
+    fn put_into_effect(&mut self, anew: Anew) -> Outcome {
         // What was read is watched even if it was bad, so that putting it right is noticed.
-        self.watch.look_at(&loaded.files);
-        startup::files::report(&loaded);
-        let difference = self.compared(&loaded)?;
+        self.watch.look_at(&anew.loaded.files, anew.loaded.began);
+        startup::files::report(&anew.loaded);
+        let difference = self.compared(&anew)?;
+        let Anew { loaded, kept } = anew;
         self.python = watch_handlers(&loaded.config);
         startup::apply(&mut self.running, &loaded.config)
             .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
         logs::set_level(loaded.config.log.level);
+        self.running.gateway.disabled.store(Arc::new(loaded.disabled.clone()));
+        self.homes.retain(|name, _| kept.contains_key(name));
+        self.homes.extend(homes(&loaded));
         self.current = loaded.config;
         Ok(difference)
     }
@@ -185,7 +224,20 @@ impl Keeper {
 /// Watches the files of handlers, where there are any.
 fn watch_handlers(config: &Config) -> Watch {
     let folders = python_files::folders(config);
-    Watch::over(&folders, ".py", !folders.folders.is_empty())
+    Watch::over(&folders, None, ".py", !folders.folders.is_empty())
+}
+
+/// The file in which each server was written.
+fn homes(loaded: &Loaded) -> BTreeMap<String, PathBuf> {
+    let home = |name: &String| Some((name.clone(), loaded.file_of(name)?.to_path_buf()));
+    loaded.config.servers.keys().filter_map(home).collect()
+}
+
+/// What is wrong although a reload changed what it could.
+fn problem_of(difference: &Difference) -> Option<String> {
+    let kept: Vec<String> =
+        difference.kept.iter().map(|(name, why)| format!("server {name} stays as it was: {why}")).collect();
+    (!kept.is_empty()).then(|| kept.join("; "))
 }
 
 fn tell(difference: &Difference) {
@@ -200,6 +252,13 @@ fn tell(difference: &Difference) {
         settings = ?difference.settings,
         "the configuration was reloaded"
     );
+    for (server, problem) in &difference.kept {
+        tracing::error!(
+            server,
+            problem,
+            "the server stays as it was, because what is written of it cannot be read"
+        );
+    }
     if !difference.needs_restart.is_empty() {
         tracing::warn!(
             settings = ?difference.needs_restart,

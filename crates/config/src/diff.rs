@@ -37,6 +37,8 @@ pub struct Difference {
     pub settings: Vec<String>,
     /// Other settings that changed and apply at the next start.
     pub needs_restart: Vec<String>,
+    /// Servers that stay as they were because what is written of them now cannot be read, and why.
+    pub kept: BTreeMap<String, String>,
 }
 
 impl Difference {

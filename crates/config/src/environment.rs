@@ -80,6 +80,19 @@ pub const FILE_VARIABLES: &[Variable] = &[
     variable("SMS_MCP_DIR", "", "Spear's name for a folder of server records."),
 ];
 
+/// Variables that are neither: they set no value of the file.
+pub const OTHER_VARIABLES: &[Variable] = &[
+    variable("TOOLGATE_ADMIN_TOKEN", "", "Token of the admin API that commands with --url ask."),
+    variable("MCP_CLIENT_ID", "", "Who the client on standard input is, for rules and records."),
+    variable("NO_COLOR", "", "Commands print no colours, whatever it is set to."),
+    variable(
+        "XDG_STATE_HOME",
+        "",
+        "The state folder is `toolgate` in this one where `state_dir` is not set.",
+    ),
+    variable("XDG_CONFIG_HOME", "", "`toolgate/toolgate.yaml` is looked for in this one."),
+];
+
 /// Values from the command line. They win over variables and files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {

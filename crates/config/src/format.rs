@@ -11,7 +11,7 @@ mod owlclaw;
 pub(crate) mod spear;
 mod vscode;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::Problem;
@@ -47,16 +47,24 @@ pub(crate) struct Converted {
     /// What is wrong with the file whatever the mode.
     pub(crate) problems: Vec<Problem>,
     pub(crate) format: Format,
+    /// Files of one record each that cannot be read.
+    pub(crate) unreadable: Vec<(PathBuf, Problem)>,
 }
 
 impl Converted {
     fn new(document: &Node, format: Format) -> Self {
         let tree = Node::empty_mapping(&document.origin);
-        Self { tree, warnings: Vec::new(), problems: Vec::new(), format }
+        Self { tree, warnings: Vec::new(), problems: Vec::new(), format, unreadable: Vec::new() }
     }
 
     fn warn(&mut self, problem: Problem) {
         self.warnings.push(problem);
+    }
+
+    /// Leaves out a file that cannot be read.
+    fn pass_over(&mut self, file: &Path, problem: Problem) {
+        self.unreadable.push((file.to_path_buf(), problem.clone()));
+        self.warn(problem);
     }
 
     /// Adds a server record under a name that is made fit if it has to be.
@@ -89,7 +97,7 @@ pub fn detect(path: &Path, document: &Node) -> Format {
         Format::OwlClaw
     } else if document.get("mcpServers").is_some() || document.get("context_servers").is_some() {
         Format::McpServers
-    } else if document.get("server_id").is_some() {
+    } else if document.get("server_id").is_some() || spear::folder_named_in(document).is_some() {
         Format::Spear
     } else if document.get("mcp_servers").is_some_and(|servers| !is_list(servers)) {
         Format::Codex
@@ -110,7 +118,10 @@ pub(crate) fn convert(path: &Path, mut document: Node) -> Converted {
         Format::Native => {
             // Editors read it, we know our own schema.
             document.remove("$schema");
-            Converted { tree: document, warnings: Vec::new(), problems: Vec::new(), format: Format::Native }
+            Converted {
+                tree: document,
+                ..Converted::new(&Node::empty_mapping(&Origin::Default), Format::Native)
+            }
         }
         Format::McpServers => mcp_servers::convert(path, document),
         Format::VsCode => vscode::convert(path, document),

@@ -27,7 +27,7 @@ pub mod write;
 pub use environment::{Overrides, ServerOverride};
 pub use format::Format;
 pub use load::{
-    Imported, Loaded, LoadedFiles, Request, import, load, parse_document, parse_tree, read_document,
+    Imported, Loaded, LoadedFiles, Request, Skipped, import, load, parse_document, parse_tree, read_document,
 };
 pub use model::*;
 pub use node::{Entry, Node, Origin, Value};

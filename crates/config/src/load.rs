@@ -4,16 +4,19 @@
 //! from other values, expand references, check shapes and rules, make the typed form. No step stops at a problem;
 //! a problem takes its value out of the tree, so that the steps after it see only what is sound.
 
+mod import;
 mod located;
 mod read;
 mod section;
 
+pub use import::{Imported, import};
 pub(crate) use read::document;
 pub use read::{parse_document, parse_tree, read_document};
 pub(crate) use section::Section;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::Value as Json;
 
@@ -66,13 +69,51 @@ pub struct Loaded {
     pub written: BTreeMap<String, String>,
     /// What was read, to be watched.
     pub files: LoadedFiles,
+    /// What is there and was passed over, because it cannot be read.
+    pub skipped: Skipped,
+    /// When reading began; none where nothing was read.
+    pub began: Option<SystemTime>,
 }
 
 impl Loaded {
-    /// A problem with the value at this path, with the place where it was written.
+    /// A problem with the value at this path, with the place where it was written: of a mapping, where its first value was.
     pub fn problem_at(&self, path: &str, what: impl Into<String>) -> Problem {
-        Problem::at(self.origins.get(path).unwrap_or(&Origin::Default), path, what)
+        let place = |origin: &Origin| match origin {
+            Origin::File { line, column, .. } => (*line, *column),
+            _ => (0, 0),
+        };
+        let first = || self.origins_below(path).min_by_key(|origin| place(origin));
+        let origin = self.origins.get(path).or_else(first);
+        Problem::at(origin.unwrap_or(&Origin::Default), path, what)
     }
+
+    /// The file in which the record of a server was written.
+    pub fn file_of(&self, server: &str) -> Option<&Path> {
+        let in_section = |section: Section| {
+            let path = join(section.key(), server);
+            self.origins_below(&path).find_map(|origin| match origin {
+                Origin::File { file, .. } => Some(&**file),
+                _ => None,
+            })
+        };
+        Section::ALL.into_iter().find_map(in_section)
+    }
+
+    fn origins_below<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a Origin> {
+        let is_below =
+            move |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let below = self.origins.range(path.to_owned()..).take_while(move |(key, _)| key.starts_with(path));
+        below.filter(move |(key, _)| is_below(key)).map(|(_, origin)| origin)
+    }
+}
+
+/// What formats in which a bad entry costs only itself have lost. Whoever served it before may want to keep it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Servers, and what is wrong with their records.
+    pub servers: BTreeMap<String, Vec<Problem>>,
+    /// Files with the record of one server each, and what is wrong with them.
+    pub files: BTreeMap<PathBuf, Problem>,
 }
 
 /// What a configuration was read from.
@@ -86,6 +127,7 @@ pub struct LoadedFiles {
 
 /// Loads a configuration. This never fails as a whole: look at [`Loaded::problems`].
 pub fn load(request: &Request<'_>) -> Loaded {
+    let began = Some(SystemTime::now());
     let mut gathered = read::gather(&request.paths, request.strict);
     environment::apply_variables(&mut gathered.tree, request.environment);
     environment::apply_overrides(&mut gathered.tree, &request.overrides);
@@ -97,28 +139,13 @@ pub fn load(request: &Request<'_>) -> Loaded {
             problems: gathered.problems,
             warnings: gathered.warnings,
             files: gathered.files,
+            skipped: Skipped { servers: BTreeMap::new(), files: gathered.unreadable },
+            began,
             ..Loaded::default()
         },
     };
     loading.finish(gathered.tree);
     loading.loaded
-}
-
-/// Reads the same files into one native tree, references left as they are: what `import` writes.
-pub fn import(paths: &[PathBuf], strict: bool) -> Imported {
-    let gathered = read::gather(paths, strict);
-    Imported { tree: gathered.tree, problems: gathered.problems, warnings: gathered.warnings }
-}
-
-/// A native tree made from any format.
-#[derive(Debug, Clone)]
-pub struct Imported {
-    /// The tree, for [`crate::write::to_yaml`].
-    pub tree: Node,
-    /// Files that could not be read.
-    pub problems: Vec<Problem>,
-    /// What the native form cannot say, or what was skipped.
-    pub warnings: Vec<Problem>,
 }
 
 struct Loading<'a> {
@@ -262,6 +289,7 @@ impl Loading<'_> {
             for problem in &mut problems {
                 problem.what = format!("skipped this server: {}", problem.what);
             }
+            self.loaded.skipped.servers.insert(entry.key.clone(), problems.clone());
             self.loaded.warnings.append(&mut problems);
         } else {
             self.loaded.problems.append(&mut problems);

@@ -72,7 +72,7 @@ impl Resolver<'_> {
                 out.push('$');
                 rest = after;
             } else if let Some(after) = from_dollar.strip_prefix("${") {
-                let (body, after) = after.split_once('}').ok_or(ReferenceError::Unclosed)?;
+                let (body, after) = split_reference(after).ok_or(ReferenceError::Unclosed)?;
                 out.push_str(&self.value(body, folder)?);
                 rest = after;
             } else {
@@ -150,6 +150,23 @@ impl Resolver<'_> {
     }
 }
 
+/// What stands between `${` and its `}`, and what follows. A default may have braces of its own, such as
+/// `${LIMITS:-{"a": 1}}`, where they come in pairs.
+pub(crate) fn split_reference(text: &str) -> Option<(&str, &str)> {
+    let (first, after_first) = text.split_once('}')?;
+    let Some(default) = first.find(":-").map(|at| at + 2) else { return Some((first, after_first)) };
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices().skip_while(|(at, _)| *at < default) {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some((text.get(..at)?, text.get(at + 1..)?)),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    Some((first, after_first))
+}
+
 /// Puts the values of variables in place of the references in a text that is not the operator's own: files are not read
 /// for it, and `environment` says which variables it may use.
 pub fn expand_variables(
@@ -171,6 +188,12 @@ pub fn escape(text: &str) -> String {
 pub(crate) fn is_variable_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A folder with nothing left out before it and no `.` in it, so that it means the same from everywhere.
+pub(crate) fn absolute(folder: &Path) -> PathBuf {
+    let whole = std::path::absolute(Path::new(".").join(folder));
+    whole.unwrap_or_else(|_| folder.to_path_buf()).components().collect()
 }
 
 /// The folder relative files are looked for in: that of the file a value was written in.

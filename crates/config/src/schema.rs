@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
-use crate::environment::{FILE_VARIABLES, VARIABLES, Variable};
+use crate::environment::{FILE_VARIABLES, OTHER_VARIABLES, VARIABLES, Variable};
 use crate::model::Config;
 
 /// The JSON Schema of the native file.
@@ -75,7 +75,12 @@ pub fn environment_page() -> String {
     };
     let (ours, older): (Vec<_>, Vec<_>) =
         VARIABLES.iter().partition(|variable| variable.name.starts_with("TOOLGATE_"));
-    FILE_VARIABLES.iter().chain(ours).chain(older).for_each(|variable| row(&mut page, variable));
+    FILE_VARIABLES
+        .iter()
+        .chain(ours)
+        .chain(OTHER_VARIABLES)
+        .chain(older)
+        .for_each(|variable| row(&mut page, variable));
     page.push_str(
         "| `TOOLGATE_INPUT_…` | | The value of an input of VS Code's `mcp.json`, its id in capitals. |\n",
     );

@@ -99,6 +99,8 @@ pub struct Gateway {
     pub reload_problem: ArcSwapOption<String>,
     /// Settings that a reload found changed and that change with the next start only.
     pub needs_restart: ArcSwap<Vec<String>>,
+    /// Servers that are configured and lack a value they need, and which one.
+    pub disabled: ArcSwap<BTreeMap<String, String>>,
     pub started: Instant,
     /// Cancelled when the gateway stops.
     pub stopping: CancellationToken,
@@ -137,6 +139,7 @@ impl Gateway {
             annex: ArcSwapOption::empty(),
             reload_problem: ArcSwapOption::empty(),
             needs_restart: ArcSwap::default(),
+            disabled: ArcSwap::default(),
             started: Instant::now(),
             stopping: CancellationToken::new(),
             published: ArcSwap::from_pointee(Published::of(&[], Naming::Prefixed, &BTreeMap::new())),

@@ -1,5 +1,6 @@
 //! Rules over callers, servers, tools and arguments, and what a server offers at all.
 
+use harness::http::Connection;
 use harness::{Era, Setup};
 use serde_json::json;
 
@@ -46,14 +47,21 @@ fn conditions_look_at_arguments_and_groups() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_read_denies() {
+fn a_rule_that_cannot_be_read_leaves_those_in_effect() {
     let shop = Shop::open();
-    let sections = "policy: {rules: [{id: torn, effect: deny, tools: [buy], when: \"arguments.n >\"}]}\n";
-    let gateway = gateway(&shop, "", sections);
-    gateway.log().until("a rule cannot be read");
+    let rules = |when: &str| {
+        format!("policy: {{rules: [{{id: kept, effect: deny, tools: [buy], when: \"{when}\"}}]}}\n")
+    };
+    let gateway = gateway(&shop, "", &rules("arguments.item == 1"));
     let client = caller(&gateway, Era::Modern, "anna");
-    assert_eq!(details(&client.call("shop__buy", &json!({"item": 1})))["rule"], "torn");
-    assert_eq!(client.call("shop__count", &json!({"n": 1})).text(), "count");
+    assert_eq!(details(&client.call("shop__buy", &json!({"item": 1})))["rule"], "kept");
+    gateway.rewrite(&shop.config("", &rules("arguments.item ==")));
+    gateway.log().until("the configuration was not reloaded");
+    assert_eq!(details(&client.call("shop__buy", &json!({"item": 1})))["rule"], "kept");
+    let health = Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!(health["status"], "degraded");
+    let problem = health["reload_problem"].as_str().unwrap();
+    assert!(problem.contains("policy.rules[0].when: the condition is not valid CEL"), "{problem}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! It is written without any MCP library, so that a test of ours never proves only that we agree with ourselves. Its
 //! first argument chooses how it behaves: `legacy` and `modern` speak one era only, `dies` says why on standard error and
-//! ends at once.
+//! ends at once, `files` has the tools of a file server, of which one says a lot.
 
 use std::io::{BufRead, Write};
 
@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 const MODERN: &str = "2026-07-28";
+/// How much is said by the tool that says a lot.
+const LONG: usize = 100_000;
 
 /// Which eras are spoken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,11 +87,23 @@ fn answer(method: &str, params: &Value, modern: bool, speaks: Speaks) -> Result<
     }
 }
 
+fn has_files() -> bool {
+    std::env::args().nth(1).as_deref() == Some("files")
+}
+
 fn content(method: &str, params: &Value) -> Result<Value, Refusal> {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     let argument = |key: &str| params.get("arguments").and_then(|arguments| arguments.get(key));
     let unknown = |what: &str| Refusal(-32602, format!("{what} not found: {name}"));
     match method {
+        "tools/list" if has_files() => {
+            let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+            Ok(json!({"tools": ["read_file", "search_files", "write_file"].map(tool)}))
+        }
+        "tools/call" if has_files() => {
+            let length = if name == "read_file" { LONG } else { 1 };
+            Ok(json!({"content": [{"type": "text", "text": "x".repeat(length)}]}))
+        }
         "tools/list" => Ok(json!({"tools": [
             {
                 "name": "echo", "description": "Says what it is told.",

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use toolgate_config::Loaded;
 
 use crate::cli::ConfigArgs;
@@ -75,11 +75,12 @@ impl Finding {
 pub(crate) fn run(args: &DoctorArgs, output: &Output) -> Result<ExitCode, Failure> {
     let loaded = files::load(&args.config, args.config.overrides());
     logs::begin_quietly(args.config.log_level.as_deref(), &loaded.config.log);
-    let mut findings = configuration(args, &loaded);
-    findings.extend(programs::check(&loaded.config));
+    let mut findings = Vec::new();
     block_on(async {
-        findings.extend(handlers::check(&loaded.config).await);
         let running = connection::running(&args.config, &loaded).await.map(|(_, status)| status);
+        findings.extend(configuration(args, &loaded, running.as_ref()));
+        findings.extend(programs::check(&loaded.config));
+        findings.extend(handlers::check(&loaded.config).await);
         findings.extend(machine::check(&loaded.config, running.as_ref()));
         if !args.offline && loaded.problems.is_empty() {
             findings.extend(servers::check(&loaded, running).await?);
@@ -107,7 +108,7 @@ fn tell(finding: &Finding, output: &Output) {
     }
 }
 
-fn configuration(args: &DoctorArgs, loaded: &Loaded) -> Vec<Finding> {
+fn configuration(args: &DoctorArgs, loaded: &Loaded, running: Option<&Value>) -> Vec<Finding> {
     let subject = "configuration";
     let paths = files::paths(&args.config);
     let mut findings = Vec::new();
@@ -118,7 +119,7 @@ fn configuration(args: &DoctorArgs, loaded: &Loaded) -> Vec<Finding> {
     for problem in &loaded.problems {
         findings.push(Finding::problem(subject, problem.to_string(), "put the file right"));
     }
-    for (server, reason) in &loaded.disabled {
+    for (server, reason) in connection::disabled(loaded, running) {
         let help = "set what is missing in the environment of the gateway, or set enabled: false";
         findings.push(Finding::problem(format!("server {server}"), format!("disabled: {reason}"), help));
     }

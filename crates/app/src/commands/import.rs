@@ -1,6 +1,7 @@
 //! `toolgate import`: the servers of another program, or of a file in any known format, in our own file.
 //!
-//! A file of ours that is there already keeps everything it has: servers it lacks are added, those it has stay.
+//! A file of ours that is there already keeps everything it has: servers and sections it lacks are added, those it has
+//! stay.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +9,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 use toolgate_config::discover::{self, Place, System};
-use toolgate_config::write::{self, edit};
+use toolgate_config::write;
+use toolgate_config::write::edit::{self, EditError};
 use toolgate_config::{Imported, Node};
 
 use crate::commands::servers::replace;
@@ -44,33 +46,50 @@ pub(crate) struct ImportArgs {
 }
 
 /// What comes of it.
+#[derive(Default)]
 struct Plan {
     text: String,
+    /// Servers that the file lacks.
     added: Vec<String>,
+    /// Servers that it has already.
     kept: Vec<String>,
+    /// Other sections that it lacks.
+    settings: Vec<String>,
+    /// Other sections that it has already; they are not mixed.
+    left_out: Vec<String>,
+}
+
+impl Plan {
+    fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.settings.is_empty()
+    }
 }
 
 /// Imports.
 pub(crate) fn run(args: &ImportArgs, output: &Output) -> Result<ExitCode, Failure> {
     let sources = sources(args.from.as_deref())?;
-    let imported = toolgate_config::import(&sources, args.strict);
+    let to_stdout = args.output == Path::new("-");
+    let folder = args.output.parent().filter(|_| !to_stdout).unwrap_or(Path::new(""));
+    let imported = toolgate_config::import(&sources, folder, args.strict, &files::variable);
     if !imported.problems.is_empty() {
         let lines: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
         return Err(Failure::invalid(format!("nothing was imported\n{}", lines.join("\n"))));
     }
-    let to_stdout = args.output == Path::new("-");
     let before = if to_stdout { None } else { existing(&args.output)? };
     let plan = plan(&imported, before.as_deref(), &args.output)?;
-    if !to_stdout && !args.dry_run && !plan.added.is_empty() {
+    let is_written = !to_stdout && !args.dry_run && !plan.is_empty();
+    if is_written {
         replace(&args.output, &plan.text)?;
     }
     if output.json {
         output.value(&json!({
             "sources": sources,
             "file": if to_stdout { None } else { Some(&args.output) },
-            "written": !to_stdout && !args.dry_run && !plan.added.is_empty(),
+            "written": is_written,
             "added": plan.added,
             "kept": plan.kept,
+            "settings": plan.settings,
+            "left_out": plan.left_out,
             "warnings": imported.warnings,
             "text": plan.text,
         }));
@@ -84,8 +103,12 @@ pub(crate) fn run(args: &ImportArgs, output: &Output) -> Result<ExitCode, Failur
     let file = args.output.display();
     sources.iter().for_each(|source| output.line(&format!("read {}", source.display())));
     plan.added.iter().for_each(|name| output.line(&format!("+ {name}")));
+    plan.settings.iter().for_each(|key| output.line(&format!("+ settings of {key}")));
     plan.kept.iter().for_each(|name| output.line(&format!("= {name} is in {file} already")));
-    output.line(&match (args.dry_run, plan.added.is_empty()) {
+    for key in &plan.left_out {
+        output.line(&format!("= settings of {key} are in {file} already; those that were read are left out"));
+    }
+    output.line(&match (args.dry_run, plan.is_empty()) {
         (_, true) => format!("nothing to add to {file}"),
         (true, false) => format!("{file} was not changed (--dry-run)"),
         (false, false) => format!("written to {file}"),
@@ -103,19 +126,34 @@ fn existing(path: &Path) -> Result<Option<String>, Failure> {
 
 fn plan(imported: &Imported, before: Option<&str>, path: &Path) -> Result<Plan, Failure> {
     let servers = imported.tree.get("servers").map(Node::entries).unwrap_or_default();
+    let sections = imported.tree.entries().iter().filter(|entry| entry.key != "servers");
+    let mut plan = Plan::default();
     let Some(before) = before else {
-        let added = servers.iter().map(|entry| entry.key.clone()).collect();
-        return Ok(Plan { text: write::to_yaml(&imported.tree), added, kept: Vec::new() });
+        plan.text = write::to_yaml(&imported.tree);
+        plan.added = servers.iter().map(|entry| entry.key.clone()).collect();
+        plan.settings = sections.map(|entry| entry.key.clone()).collect();
+        return Ok(plan);
     };
-    let mut plan = Plan { text: before.to_owned(), added: Vec::new(), kept: Vec::new() };
+    before.clone_into(&mut plan.text);
+    let failed = |error: EditError| Failure::failed(format!("{}: {error}", path.display()));
     for entry in servers {
         match edit::add_server(&plan.text, &entry.key, &entry.node) {
             Ok(text) => {
                 plan.text = text;
                 plan.added.push(entry.key.clone());
             }
-            Err(edit::EditError::Exists(_)) => plan.kept.push(entry.key.clone()),
-            Err(error) => return Err(Failure::failed(format!("{}: {error}", path.display()))),
+            Err(EditError::Exists(_)) => plan.kept.push(entry.key.clone()),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    for entry in sections {
+        match edit::add_section(&plan.text, &entry.key, &entry.node) {
+            Ok(text) => {
+                plan.text = text;
+                plan.settings.push(entry.key.clone());
+            }
+            Err(EditError::SectionExists(_)) => plan.left_out.push(entry.key.clone()),
+            Err(error) => return Err(failed(error)),
         }
     }
     Ok(plan)

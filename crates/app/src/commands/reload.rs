@@ -53,6 +53,7 @@ fn tell(difference: &Value, output: &Output) {
         ("changed", "changed"),
         ("settings", "now in effect"),
         ("needs_restart", "in effect after a restart"),
+        ("kept", "kept as they were, because they cannot be read"),
     ];
     for (key, words) in groups {
         let names: Vec<&str> = match difference.get(key) {

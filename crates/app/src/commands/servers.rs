@@ -48,13 +48,12 @@ fn transport_word(server: &ServerConfig) -> &'static str {
     }
 }
 
-/// Its address, or the command line that starts it.
+/// Its address, or the command line that starts it, as they were written: what references led to may be a secret.
 fn target(server: &ServerConfig) -> String {
-    match (&server.url, &server.command) {
-        (Some(url), _) => url.clone(),
-        (None, Some(command)) => {
-            std::iter::once(command).chain(&server.args).cloned().collect::<Vec<_>>().join(" ")
-        }
+    let shown = server.masked();
+    match (shown.url, shown.command) {
+        (Some(url), _) => url,
+        (None, Some(command)) => std::iter::once(command).chain(shown.args).collect::<Vec<_>>().join(" "),
         (None, None) => String::new(),
     }
 }

@@ -4,8 +4,9 @@
 //! that are watched, and what counts is whether the files look different from before. The operating system only
 //! wakes us. Where it cannot, we look by ourselves every few seconds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -21,12 +22,17 @@ const QUIET: Duration = Duration::from_millis(100);
 const AT_LATEST: Duration = Duration::from_secs(1);
 /// How often we look where the operating system does not tell.
 const POLL: Duration = Duration::from_secs(2);
+/// How often we look even where it does.
+const LOOK: Duration = Duration::from_secs(30);
+/// How far the times of files may be behind the clock.
+const CLOCK_OF_FILES: Duration = Duration::from_millis(20);
 
 /// Watches files and folders.
 pub(super) struct Watch {
     woken: Arc<Notify>,
     watcher: Option<RecommendedWatcher>,
-    watched: BTreeSet<PathBuf>,
+    /// Folders, and which folder each was when we began to watch it.
+    watched: BTreeMap<PathBuf, u64>,
     files: LoadedFiles,
     /// What files in the watched folders must end with to count.
     ending: &'static str,
@@ -42,13 +48,18 @@ struct Sight {
     target: Option<PathBuf>,
     modified: Option<SystemTime>,
     length: u64,
-    #[cfg(unix)]
     inode: u64,
 }
 
 impl Watch {
-    /// Begins to watch, unless the operator does not want it. In folders, only files with this ending count.
-    pub(super) fn over(files: &LoadedFiles, ending: &'static str, enabled: bool) -> Watch {
+    /// Begins to watch what was read, unless the operator does not want it. In folders, only files with this ending
+    /// count. What was written after `began`, when reading began, is a change.
+    pub(super) fn over(
+        files: &LoadedFiles,
+        began: Option<SystemTime>,
+        ending: &'static str,
+        enabled: bool,
+    ) -> Watch {
         let woken = Arc::new(Notify::new());
         let waker = Arc::clone(&woken);
         let watcher = enabled.then(|| {
@@ -63,13 +74,13 @@ impl Watch {
         let mut watch = Watch {
             woken,
             watcher,
-            watched: BTreeSet::new(),
+            watched: BTreeMap::new(),
             files: LoadedFiles::default(),
             ending,
             seen: Vec::new(),
             enabled,
         };
-        watch.look_at(files);
+        watch.look_at(files, began);
         watch
     }
 
@@ -80,21 +91,71 @@ impl Watch {
     }
 
     /// Watches the files that were read, where they are not the same as before.
-    pub(super) fn look_at(&mut self, files: &LoadedFiles) {
+    pub(super) fn look_at(&mut self, files: &LoadedFiles, began: Option<SystemTime>) {
         if self.files == *files {
             return;
         }
         self.files = files.clone();
-        self.note();
-        let wanted = folders(files);
+        self.follow_folders();
+        let known = std::mem::take(&mut self.seen);
+        let is_known = |path: &Path| known.iter().any(|sight| sight.path == path);
+        // Files that nobody looked at before they were read may have been written while they were. Those stay unseen.
+        let mut seen = sights(&self.files, self.ending);
+        seen.retain(|sight| is_known(&sight.path) || !is_written_since(&sight.path, began));
+        for sight in &mut seen {
+            if let Some(before) = known.iter().find(|known| known.path == sight.path) {
+                sight.clone_from(before);
+            }
+        }
+        self.seen = seen;
+    }
+
+    /// Waits until the files look different. Nothing is lost when this is given up and called again: what counts are the
+    /// files, and they are looked at before anything is waited for.
+    pub(super) async fn changed(&mut self) {
+        if !self.enabled {
+            return std::future::pending().await;
+        }
+        loop {
+            // First, so that what happens in a folder that has taken the place of another is noticed from here on.
+            self.follow_folders();
+            if self.is_different() {
+                let latest = Instant::now() + AT_LATEST;
+                while Instant::now() < latest && timeout(QUIET, self.woken.notified()).await.is_ok() {}
+                if self.is_different() {
+                    return;
+                }
+            }
+            match self.watcher {
+                // A change that nobody told us of is found late rather than never.
+                Some(_) => {
+                    let _ = timeout(LOOK, self.woken.notified()).await;
+                }
+                None => sleep(POLL).await,
+            }
+        }
+    }
+
+    fn is_different(&self) -> bool {
+        sights(&self.files, self.ending) != self.seen
+    }
+
+    /// Watches the folders that have these files now. A folder that was replaced has the same name and is another.
+    fn follow_folders(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
-        for folder in self.watched.difference(&wanted) {
+        let wanted = folders(&self.files);
+        if wanted == self.watched {
+            return;
+        }
+        for (folder, _) in self.watched.iter().filter(|(folder, inode)| wanted.get(*folder) != Some(*inode)) {
             // A folder that is gone is not watched any more anyway.
             let _ = watcher.unwatch(folder);
         }
         let mut failed = None;
-        for folder in wanted.difference(&self.watched) {
-            if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive) {
+        for (folder, _) in wanted.iter().filter(|(folder, inode)| self.watched.get(*folder) != Some(*inode)) {
+            if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive)
+                && folder.is_dir()
+            {
                 failed = Some(error);
             }
         }
@@ -104,42 +165,38 @@ impl Watch {
             self.watcher = None;
         }
     }
-
-    /// Waits until the files look different.
-    pub(super) async fn changed(&mut self) {
-        if !self.enabled {
-            return std::future::pending().await;
-        }
-        loop {
-            match self.watcher {
-                Some(_) => self.woken.notified().await,
-                None => sleep(POLL).await,
-            }
-            let latest = Instant::now() + AT_LATEST;
-            while Instant::now() < latest && timeout(QUIET, self.woken.notified()).await.is_ok() {}
-            if sights(&self.files, self.ending) != self.seen {
-                return;
-            }
-        }
-    }
 }
 
 fn warn_of_polling(error: &notify::Error) {
     tracing::warn!(%error, "files cannot be watched; they are looked at every {} s instead", POLL.as_secs());
 }
 
-/// The folders in which a change of these files shows, behind links too.
-fn folders(files: &LoadedFiles) -> BTreeSet<PathBuf> {
+/// The folders in which a change of these files shows, behind links too, and which folder each is at the moment. Those
+/// above the folders of records are among them: that is where a folder is replaced.
+fn folders(files: &LoadedFiles) -> BTreeMap<PathBuf, u64> {
     let mut folders: BTreeSet<PathBuf> = files.folders.iter().cloned().collect();
-    for file in &files.files {
-        let links = [Some(file.clone()), file.canonicalize().ok()];
+    for path in files.files.iter().chain(&files.folders) {
+        let links = [Some(path.clone()), path.canonicalize().ok()];
         for path in links.into_iter().flatten() {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             folders.insert(parent.unwrap_or(Path::new(".")).to_path_buf());
         }
     }
-    folders.retain(|folder| folder.is_dir());
-    folders
+    let is_there = |folder: PathBuf| {
+        let metadata = fs::metadata(&folder).ok().filter(fs::Metadata::is_dir)?;
+        Some((folder, metadata.ino()))
+    };
+    folders.into_iter().filter_map(is_there).collect()
+}
+
+/// Whether a file was written or put in its place after this time, as far as the clock of files tells.
+fn is_written_since(path: &Path, began: Option<SystemTime>) -> bool {
+    let (Some(began), Ok(metadata)) = (began, fs::metadata(path)) else { return false };
+    let changed = Duration::new(
+        metadata.ctime().try_into().unwrap_or_default(),
+        metadata.ctime_nsec().try_into().unwrap_or_default(),
+    );
+    SystemTime::UNIX_EPOCH + changed + CLOCK_OF_FILES >= began
 }
 
 fn sights(files: &LoadedFiles, ending: &str) -> Vec<Sight> {
@@ -158,8 +215,7 @@ fn sight(path: PathBuf) -> Sight {
         target: path.canonicalize().ok(),
         modified: metadata.as_ref().and_then(|metadata| metadata.modified().ok()),
         length: metadata.as_ref().map_or(0, fs::Metadata::len),
-        #[cfg(unix)]
-        inode: metadata.as_ref().map_or(0, std::os::unix::fs::MetadataExt::ino),
+        inode: metadata.as_ref().map_or(0, MetadataExt::ino),
         path,
     }
 }

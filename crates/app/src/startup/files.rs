@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toolgate_config::discover::{self, Search};
 use toolgate_config::{Config, Loaded, Overrides, Request};
 
-use super::bindings;
+use super::{bindings, rules};
 use crate::cli::ConfigArgs;
 use crate::failure::Failure;
 
@@ -26,6 +26,7 @@ pub(crate) fn load(args: &ConfigArgs, overrides: Overrides) -> Loaded {
     let request = Request { paths: paths(args), overrides, strict: args.strict, environment: &variable };
     let mut loaded = toolgate_config::load(&request);
     bindings::check::sections(&mut loaded);
+    rules::check::rules(&mut loaded);
     loaded
 }
 

@@ -51,13 +51,18 @@ pub(crate) fn policy(config: &Config) -> Arc<Policy> {
 }
 
 fn redactor(config: &Config) -> Result<Redactor, StartError> {
+    Ok(Redactor::new(&redaction(config))?)
+}
+
+/// What is taken out of records before they are written.
+pub(super) fn redaction(config: &Config) -> RedactionRules {
     let mut redaction = RedactionRules::default();
     for rule in &config.ledger.redact {
         redaction.keys.extend(rule.keys.iter().cloned());
         redaction.paths.extend(rule.paths.iter().cloned());
         redaction.replacement.clone_from(&rule.replace);
     }
-    Ok(Redactor::new(&redaction)?)
+    redaction
 }
 
 fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {

@@ -1,5 +1,7 @@
 //! From what the configuration says of policy, prices and quotas to the rules of the gate.
 
+pub(crate) mod check;
+
 use toolgate_config::{Config, PolicyDefault, QuotaScope};
 use toolgate_governance::Micros;
 use toolgate_governance::rules::{
@@ -10,9 +12,10 @@ use toolgate_governance::rules::{
 /// All rules of a configuration.
 pub(crate) fn of(config: &Config) -> Rules {
     if !config.policy.enabled {
-        // What servers offer at all is said in their own records and holds without a policy too.
+        // What servers offer at all, and what of it needs consent, is said in their own records and holds without a policy too.
         let policy = PolicyRules { rules: denied_tools(config).collect(), ..PolicyRules::default() };
-        return Rules { policy, server_allowed: allowed_tools(config), ..Rules::default() };
+        let approvals = server_approvals(config).collect();
+        return Rules { policy, approvals, server_allowed: allowed_tools(config), ..Rules::default() };
     }
     Rules {
         policy: PolicyRules {
@@ -156,5 +159,29 @@ fn quota(quota: &toolgate_config::Quota) -> Quota {
         reads_per_minute: quota.reads_per_minute,
         concurrency: quota.concurrency,
         time_zone: quota.time_zone.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolgate_config::ServerConfig;
+
+    use super::*;
+
+    #[test]
+    fn what_records_say_holds_without_a_policy() {
+        let mut config = Config::default();
+        let record = ServerConfig {
+            approval: toolgate_config::ApprovalMode::Always,
+            denied_tools: vec!["rm".into()],
+            ..ServerConfig::default()
+        };
+        config.servers.insert("a".into(), record);
+        config.policy.enabled = false;
+        config.quotas.push(toolgate_config::Quota { calls_per_day: Some(1), ..Default::default() });
+        let rules = of(&config);
+        assert_eq!(rules.approvals[0].id.as_deref(), Some("servers.a.approval"));
+        assert_eq!(rules.policy.rules[0].id.as_deref(), Some("servers.a.denied_tools"));
+        assert!(rules.quotas.is_empty());
     }
 }

@@ -1,10 +1,11 @@
 //! The skills of a configuration: a server in this process, and a task that keeps it as the folders are.
 
-use std::path::{Path, PathBuf};
+mod folder_watch;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 use toolgate_bindings::Courier;
@@ -15,6 +16,7 @@ use toolgate_protocol::Era;
 use toolgate_skills::{Library, Limits, Refused, SkillsServer, scan};
 
 use super::bindings::ToolsOfSkills;
+use folder_watch::FolderWatch;
 
 /// Changes that follow each other within this time are one change.
 const QUIET: Duration = Duration::from_millis(100);
@@ -78,14 +80,16 @@ impl Shelf {
     /// Reads the folders again whenever they change, until the gateway stops.
     async fn keep(self, gateway: Arc<Gateway>, config: SkillsConfig) {
         let woken = Arc::new(Notify::new());
-        let watcher = config.watch.then(|| watch(&self.folders, &woken)).flatten();
+        let mut watch = config.watch.then(|| FolderWatch::over(&self.folders, &woken)).flatten();
         let limits = Arc::new(self.limits);
         let folders = Arc::new(self.folders);
         loop {
             tokio::select! {
                 () = gateway.stopping.cancelled() => return,
-                () = change(&woken, watcher.as_ref(), config.cache_ttl) => {}
+                () = change(&woken, watch.is_some(), config.cache_ttl) => {}
             }
+            // First, so that what is written while they are read is noticed.
+            watch = watch.and_then(FolderWatch::follow);
             let before = self.server.library();
             let (folders, limits) = (Arc::clone(&folders), Arc::clone(&limits));
             let known = Arc::clone(&before);
@@ -118,35 +122,14 @@ fn warn(refused: &[Refused], before: &[Refused]) {
     }
 }
 
-/// Waits until something has changed and nothing more changes at the moment.
-async fn change(woken: &Notify, watcher: Option<&RecommendedWatcher>, look_every: Duration) {
-    match watcher {
-        Some(_) => woken.notified().await,
-        None => return sleep(look_every).await,
+/// Waits until something has changed and nothing more changes at the moment, or until it is time to look again.
+async fn change(woken: &Notify, is_watched: bool, look_every: Duration) {
+    if !is_watched {
+        return sleep(look_every).await;
+    }
+    if timeout(look_every, woken.notified()).await.is_err() {
+        return;
     }
     let latest = Instant::now() + AT_LATEST;
     while Instant::now() < latest && timeout(QUIET, woken.notified()).await.is_ok() {}
-}
-
-fn watch(folders: &[PathBuf], woken: &Arc<Notify>) -> Option<RecommendedWatcher> {
-    let waker = Arc::clone(woken);
-    let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading a file is no change, and we read them ourselves.
-        if !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. })) {
-            waker.notify_one();
-        }
-    });
-    let watched = made.and_then(|mut watcher| {
-        let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        folders
-            .iter()
-            .map(real)
-            .try_for_each(|folder: PathBuf| watcher.watch(Path::new(&folder), RecursiveMode::Recursive))?;
-        Ok(watcher)
-    });
-    watched
-        .inspect_err(|error| {
-            tracing::warn!(%error, "the skills cannot be watched; they are read again every skills.cache_ttl");
-        })
-        .ok()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Converted, Format, entry};
 use crate::node::{Entry, Node, Value};
 use crate::problem::{Problem, nearest};
+use crate::reference;
 
 /// Where Claude Code keeps the servers of single projects, by the folder of each.
 const PROJECTS: &str = "projects";
@@ -57,6 +58,7 @@ fn of_project(document: &mut Node, folder: &Path) -> Option<(PathBuf, Vec<Entry>
 
 /// Converts a mapping of names to records.
 pub(super) fn add_all(converted: &mut Converted, entries: Vec<Entry>, workspace: &Path) {
+    let workspace = &reference::absolute(workspace);
     for Entry { key: name, origin, node: mut record } in entries {
         entry::adopt_texts(&mut record, workspace);
         let mut warnings = Vec::new();

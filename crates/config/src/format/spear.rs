@@ -31,13 +31,13 @@ pub(crate) fn folder(path: &Path) -> (Converted, Vec<PathBuf>) {
         let converted = match load::document(file) {
             Ok(document) if document.get("server_id").is_some() => record(document),
             Ok(_) => {
-                all.warn(
-                    Problem::in_file(file, "skipped: not a server record").help("it needs a `server_id`"),
-                );
+                let problem =
+                    Problem::in_file(file, "skipped: not a server record").help("it needs a `server_id`");
+                all.pass_over(file, problem);
                 continue;
             }
             Err(problem) => {
-                all.warn(*problem);
+                all.pass_over(file, *problem);
                 continue;
             }
         };
@@ -59,7 +59,13 @@ pub(crate) fn folder(path: &Path) -> (Converted, Vec<PathBuf>) {
     (all, files)
 }
 
-/// Turns one record into the native form.
+/// The folder that Spear's own configuration names: `[mcp] dir = "…"`. With servers beside it, the file is another's.
+pub(crate) fn folder_named_in(document: &Node) -> Option<&str> {
+    let mcp = document.get("mcp").filter(|mcp| mcp.get("servers").is_none())?;
+    mcp.get("dir")?.as_text().filter(|folder| !folder.is_empty())
+}
+
+/// Turns one record into the native form. Spear's own configuration has none: what else it says is not about servers.
 pub(super) fn record(mut document: Node) -> Converted {
     let mut converted = Converted::new(&document, Format::Spear);
     entry::adopt_texts(&mut document, Path::new(""));

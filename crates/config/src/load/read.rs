@@ -1,6 +1,6 @@
 //! Reading: every file and folder becomes a native tree, and the trees become one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,8 @@ pub(super) struct Gathered {
     pub(super) warnings: Vec<Problem>,
     pub(super) lenient: BTreeSet<String>,
     pub(super) files: LoadedFiles,
+    /// Files of one record each that were passed over.
+    pub(super) unreadable: BTreeMap<PathBuf, Problem>,
 }
 
 /// Reads all paths; a later one wins over an earlier one.
@@ -30,6 +32,7 @@ pub(super) fn gather(paths: &[PathBuf], strict: bool) -> Gathered {
         warnings: Vec::new(),
         lenient: BTreeSet::new(),
         files: LoadedFiles::default(),
+        unreadable: BTreeMap::new(),
     };
     for path in paths {
         if path.is_dir() {
@@ -99,6 +102,9 @@ impl Gathered {
     fn file(&mut self, path: &Path, strict: bool) {
         match document(path) {
             Ok(document) => {
+                if let Some(folder) = format::spear::folder_named_in(&document) {
+                    self.folder(&path.parent().unwrap_or(Path::new("")).join(folder), strict);
+                }
                 let converted = format::convert(path, document);
                 self.add(converted, strict);
             }
@@ -114,8 +120,9 @@ impl Gathered {
     }
 
     fn add(&mut self, converted: Converted, strict: bool) {
-        let Converted { tree, mut warnings, mut problems, format } = converted;
+        let Converted { tree, mut warnings, mut problems, format, unreadable } = converted;
         self.problems.append(&mut problems);
+        self.unreadable.extend(unreadable);
         self.report(&mut warnings, strict);
         if tree.value != Value::Null && tree.entries().is_empty() && !matches!(tree.value, Value::Mapping(_))
         {
@@ -154,7 +161,7 @@ impl Gathered {
         }
     }
 
-    fn report(&mut self, found: &mut Vec<Problem>, strict: bool) {
+    pub(super) fn report(&mut self, found: &mut Vec<Problem>, strict: bool) {
         if strict { self.problems.append(found) } else { self.warnings.append(found) }
     }
 }

@@ -12,7 +12,7 @@ use crate::duration::{self, DurationText};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicyConfig {
-    /// False switches off policy, prices, quotas and approvals altogether.
+    /// False switches off policy, prices, quotas and the approvals below. What the records of servers say still counts.
     pub enabled: bool,
     /// The rules. `deny` and `hide` win over `allow`, wherever they stand.
     pub rules: Vec<PolicyRule>,

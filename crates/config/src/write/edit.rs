@@ -1,4 +1,4 @@
-//! `servers add` and `servers remove` on a file people keep by hand: comments and everything else stay as they are.
+//! `servers add`, `servers remove` and `import` on a file people keep by hand: comments and everything else stay as they are.
 //!
 //! The text is changed by lines, found through the positions of the parsed tree. YAML has more ways to write a mapping
 //! than anybody can edit by lines, so the changed text is read again, and if it does not hold exactly the old
@@ -24,6 +24,9 @@ pub enum EditError {
     /// There is a server of that name.
     #[error("there is a server `{0}` already; remove it first, or choose another name")]
     Exists(String),
+    /// There is such a section.
+    #[error("there is a section `{0}` already; add to it by hand")]
+    SectionExists(String),
     /// There is no server of that name.
     #[error("there is no server `{0}` in this file")]
     Absent(String),
@@ -66,6 +69,21 @@ pub fn add_server(text: &str, name: &str, record: &Node) -> Result<String, EditE
         servers.set(name, record.clone());
     }
     verified(block, &expected)
+}
+
+/// The text with a section added at its end.
+pub fn add_section(text: &str, key: &str, section: &Node) -> Result<String, EditError> {
+    let mut expected = parse(text)?;
+    if expected.get(key).is_some() {
+        return Err(EditError::SectionExists(key.to_owned()));
+    }
+    // `{}` is how an empty file may be written; nothing can stand below it.
+    let is_empty = expected.entries().is_empty();
+    let text = if is_empty { text.replacen("{}", "", 1) } else { text.to_owned() };
+    let gap = if text.trim().is_empty() { "" } else { "\n" };
+    let changed = format!("{}{gap}{}", ended(&text), record_lines(key, section, 0));
+    expected.set(key, section.clone());
+    verified(changed, &expected)
 }
 
 /// The text without a server.

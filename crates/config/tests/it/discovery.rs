@@ -40,6 +40,23 @@ fn variable_then_argument_then_workspace_then_home() {
 }
 
 #[test]
+fn variables_name_a_file_or_a_folder() {
+    let check = |variables: &'static [(&str, &str)], argument: Option<&str>, expected: Option<&str>| {
+        let environment = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let (argument, workspace) = (argument.map(PathBuf::from), PathBuf::from("/nowhere"));
+        let found = find(&Search { argument, workspace, environment: &environment });
+        assert_eq!(found, expected.map(PathBuf::from), "{variables:?} {:?}", found);
+    };
+    check(&[("TOOLGATE_CONFIG", "/a.yaml")], None, Some("/a.yaml"));
+    check(&[("SMS_MCP_DIR", "/servers.d")], None, Some("/servers.d"));
+    check(&[("SMS_MCP_DIR", "/servers.d"), ("TOOLGATE_CONFIG", "/a.yaml")], None, Some("/a.yaml"));
+    check(&[("TOOLGATE_CONFIG", "/a.yaml")], Some("/b.yaml"), Some("/b.yaml"));
+    check(&[("TOOLGATE_CONFIG", "")], None, None);
+}
+
+#[test]
 fn other_programs_have_their_places_on_every_system() {
     let check = |system: System, variables: &'static [(&str, &str)], expected: &str| {
         let environment = |name: &str| {

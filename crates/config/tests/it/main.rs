@@ -9,6 +9,7 @@ mod documents;
 mod edits;
 mod formats;
 mod handlers;
+mod imports;
 mod origins;
 mod references;
 mod round_trip;

@@ -40,6 +40,9 @@ fn references_become_values() {
     check("${USER}${USER}", "annann");
     check("${DOLLARS}", "${USER}$$");
     check("${X:-a:-b}", "a:-b");
+    check(r#"${X:-{"a": {"b": 1}}}!"#, r#"{"a": {"b": 1}}!"#);
+    check(r#"${USER:-{"a": 1}}!"#, "ann!");
+    check("${X:-{}", "{");
 }
 
 #[test]

@@ -65,7 +65,7 @@ proptest! {
         prop_assume!(!expected.to_string().contains("\"<<\""));
         let text = write::to_yaml(&Node::from_json(&expected, &Origin::Default));
         let folder = folder_with(&[("toolgate.yaml", text.as_str())]);
-        let read = import(&[folder.path().join("toolgate.yaml")], false);
+        let read = import(&[folder.path().join("toolgate.yaml")], folder.path(), false, &|_| None);
         prop_assert_eq!(&read.problems, &[], "{}", text);
         prop_assert_eq!(read.tree.to_json(), expected, "{}", text);
     }
@@ -79,7 +79,7 @@ proptest! {
         prop_assert_eq!(&direct.problems, &[]);
         prop_assert_eq!(&direct.warnings, &[]);
         prop_assert_eq!(direct.config.servers.len(), servers.len());
-        let text = write::to_yaml(&import(&[path], false).tree);
+        let text = write::to_yaml(&import(&[path], folder.path(), false, &|_| None).tree);
         let again = loaded_text("toolgate.yaml", &text);
         prop_assert_eq!(again.problems, [], "{}", text);
         prop_assert_eq!(again.config, direct.config);

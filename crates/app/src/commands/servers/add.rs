@@ -72,7 +72,7 @@ pub(super) fn run(args: &AddArgs, output: &Output) -> Result<ExitCode, Failure> 
     let (path, text) = file::editable(&args.config)?;
     let changed = edit::add_server(&text, &args.name, &Node::from_json(&record, &Origin::Default))
         .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
-    file::replace(&path, &changed)?;
+    file::replace_if_sound(&path, &changed)?;
     let variables = known.map(|known| known.variables).unwrap_or_default();
     let missing: Vec<_> = variables
         .iter()

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use toolgate_config::Loaded;
 
 use super::{target, transport_word};
 use crate::cli::ConfigArgs;
@@ -39,32 +40,10 @@ pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure>
     let status = block_on(async {
         Ok(connection::running(&args.config, &loaded).await.map_or(Value::Null, |(_, status)| status))
     })?;
-    let configured = loaded.config.servers.iter().map(|(name, server)| {
-        let seen = seen(&status, name);
-        let told = |key: &str| seen.and_then(|seen| seen.get(key)).cloned().unwrap_or(Value::Null);
-        let state = match (server.enabled, seen) {
-            (false, _) => "off".into(),
-            (true, Some(_)) => told("state"),
-            (true, None) => "unknown".into(),
-        };
-        json!({
-            "name": name,
-            "display_name": server.display_name,
-            "transport": transport_word(server),
-            "target": target(&server.masked()),
-            "state": state,
-            "cause": told("cause"),
-            "version": told("version"),
-            "tools": told("tools"),
-            "prompts": told("prompts"),
-            "resources": told("resources"),
-        })
-    });
-    let disabled = loaded.disabled.iter().map(|(name, reason)| {
-        json!({"name": name, "display_name": null, "transport": null, "target": null, "state": "disabled", "cause": reason,
-               "version": null, "tools": null, "prompts": null, "resources": null})
-    });
-    let servers: Vec<Value> = configured.chain(disabled).collect();
+    let configured = loaded.config.servers.keys();
+    let elsewhere = loaded.disabled.keys().filter(|name| !loaded.config.servers.contains_key(*name));
+    let servers: Vec<Value> =
+        configured.chain(elsewhere).map(|name| described(name, &loaded, &status)).collect();
     if output.json {
         output.value(&json!({"gateway": !status.is_null(), "servers": servers}));
         return Ok(ExitCode::SUCCESS);
@@ -72,6 +51,32 @@ pub(super) fn run(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure>
     let rows: Vec<Vec<Cell>> = servers.iter().map(row).collect();
     output.table(&["NAME", "STATE", "TRANSPORT", "TOOLS", "TARGET", "CAUSE"], &rows);
     Ok(ExitCode::SUCCESS)
+}
+
+/// A server as it is: as the running gateway sees it, which may have other variables than we have here.
+fn described(name: &str, loaded: &Loaded, status: &Value) -> Value {
+    let server = loaded.config.servers.get(name);
+    let seen = seen(status, name);
+    let told = |key: &str| seen.and_then(|seen| seen.get(key)).cloned().unwrap_or(Value::Null);
+    let disabled = connection::disabled(loaded, Some(status));
+    let (state, cause) = match (disabled.get(name), seen) {
+        (Some(reason), _) => ("disabled".into(), reason.as_str().into()),
+        (None, Some(_)) => (told("state"), told("cause")),
+        (None, None) if server.is_some_and(|server| !server.enabled) => ("off".into(), Value::Null),
+        (None, None) => ("unknown".into(), Value::Null),
+    };
+    json!({
+        "name": name,
+        "display_name": server.and_then(|server| server.display_name.as_deref()),
+        "transport": server.map(transport_word),
+        "target": server.map(target),
+        "state": state,
+        "cause": cause,
+        "version": told("version"),
+        "tools": told("tools"),
+        "prompts": told("prompts"),
+        "resources": told("resources"),
+    })
 }
 
 fn seen<'a>(status: &'a Value, name: &str) -> Option<&'a Value> {
