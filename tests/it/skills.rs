@@ -1,5 +1,7 @@
 //! Folders of SKILL.md behind the gate: resources, the skills extension, two tools, plain HTTP.
 
+mod rules;
+
 use std::fs;
 use std::path::Path;
 

@@ -24,7 +24,7 @@ fn a_worker_runs_in_the_environment_that_is_named() {
     for (key, folder) in [("venv", &venv), ("uv", &project)] {
         // The project is installed already, and tests fetch nothing.
         let config = format!(
-            "handlers: {{w: {{modules: [\"{}\"], {key}: \"{}\", env: {{UV_NO_SYNC: \"1\", UV_OFFLINE: \"1\"}}}}}}\n",
+            "handlers: {{w: {{modules: [\"{}\"], {key}: \"{}\", env: {{UV_NO_SYNC: \"1\", UV_OFFLINE: \"1\", UV_NO_CACHE: \"1\"}}}}}}\n",
             workshop.path("tools.py").display(),
             folder.display()
         );
