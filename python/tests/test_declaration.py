@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import threading
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import jsonschema
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from toolgate import Context, HandlerError, Image, Result, handler
 from toolgate.declaration import declaration_of, handlers_of
@@ -133,6 +135,31 @@ def test_parameters_and_slots() -> None:
     positional, keywords = made.prepare({"a": 1, "b": "x", "json": {"item": "y"}}, context)
     assert positional == [1, "x", context, None, "none"]
     assert keywords == {"d": 1.5, "json": Order(item="y"), "_id": 4, "e": None, "other": context}
+
+
+class Stage(enum.Enum):
+    OPEN = "open"
+    PAID = "paid"
+    GONE = 3
+
+
+def literals(
+    one: Literal[Stage.PAID, Stage.GONE], *, many: list[Literal[Stage.OPEN]] | None = None,
+    mixed: dict[str, Literal[Stage.OPEN, "x"]] | None = None,
+) -> None: ...  # fmt: skip
+
+
+def test_literals_of_enumerations_are_read_by_their_values() -> None:
+    made = tool(literals)
+    arguments = {"one": "paid", "many": ["open"], "mixed": {"a": "open", "b": "x"}}
+    jsonschema.validate(arguments, made.definition["inputSchema"])
+    positional, keywords = made.prepare(arguments, None)
+    assert positional == [Stage.PAID]
+    assert keywords == {"many": [Stage.OPEN], "mixed": {"a": Stage.OPEN, "b": "x"}}
+    assert made.prepare({"one": 3}, None)[0] == [Stage.GONE]
+    for wrong in ("open", "3", True, None, ["paid"]):
+        with pytest.raises(ValidationError):
+            made.prepare({"one": wrong}, None)
 
 
 def test_results_without_a_schema() -> None:

@@ -22,6 +22,7 @@ from pydantic_core.core_schema import CoreSchema
 
 from toolgate.content import CONTENT_TYPES, Result
 from toolgate.errors import HandlerError
+from toolgate.literals import readable
 from toolgate.signature import REQUIRED, Parameter, Signature, types_within
 
 JsonSchema = dict[str, Any]
@@ -143,7 +144,7 @@ def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     said: dict[str, Any] = {"alias": parameter.name, "validation_alias": parameter.name}
     if given is None and description:
         said["description"] = description
-    annotation: Any = Annotated[parameter.annotation, Field(**said)]
+    annotation: Any = Annotated[readable(parameter.annotation), Field(**said)]
     return (annotation, ... if parameter.is_required else parameter.default)
 
 
