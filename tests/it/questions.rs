@@ -1,6 +1,6 @@
 //! What a server asks its client in the middle of a call, in every cell.
 
-use harness::{Client, Era, Gateway, Setup, Upstream};
+use harness::{Client, Era, Exchange, Gateway, Setup, Upstream};
 use serde_json::{Value, json};
 
 use crate::cells::{Cell, Wire, in_every_cell, scripted};
@@ -255,6 +255,50 @@ fn questions_that_come_after_some_were_answered_have_keys_of_their_own() {
     let answer = cell.client.request("tools/call", &params);
     let expected = json!([reply("one"), reply("two?"), reply("three?")]);
     assert_eq!(answer.result()["structuredContent"]["replies"], expected);
+}
+
+#[test]
+fn calls_whose_clients_do_not_come_back_leave_room_for_others() {
+    let gateway = Setup::new()
+        .config(&format!(
+            "servers:\n  s:\n    command: {}\n    args: [legacy]\n    max_concurrency: 4\n",
+            scripted(&[]).trim()
+        ))
+        .start();
+    let client = Client::modern(&gateway);
+    let ask = |name: &str| client.call("s__ask", &json!({"questions": [elicitation(name)]}));
+    let asked: Vec<_> = (0..8).map(|number| ask(&format!("{number}?"))).collect();
+    assert_eq!(client.call("s__echo", &json!({"text": "on"})).text(), "on");
+    let resume = |asked: &Exchange| {
+        let replies: serde_json::Map<_, _> = asked.result()["inputRequests"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(|key| (key.clone(), json!({"action": "decline"})))
+            .collect();
+        let message = asked.result()["inputRequests"]["question-1"]["params"]["message"].clone();
+        let arguments = json!({"questions": [elicitation(message.as_str().unwrap())]});
+        let params = json!({"name": "s__ask", "arguments": arguments, "inputResponses": replies,
+                            "requestState": asked.result()["requestState"]});
+        client.request("tools/call", &params)
+    };
+    assert_eq!(resume(&asked[0]).code(), -32602);
+    assert_eq!(resume(&asked[7]).result()["structuredContent"]["replies"], json!([{"action": "decline"}]));
+}
+
+#[test]
+fn the_time_of_a_call_runs_on_while_its_client_is_away() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = Setup::new().server("s", upstream.url()).set("runtime.call_timeout=500ms").start();
+    let client = Client::modern(&gateway);
+    let mut params = json!({"name": "s__ask", "arguments": {"questions": [elicitation("who?")]}});
+    let asked = client.request("tools/call", &params);
+    params["inputResponses"] = json!({"question-1": {"action": "accept"}});
+    params["requestState"] = asked.result()["requestState"].clone();
+    harness::eventually("the server is told that nobody waits", || {
+        (upstream.script().count("notifications/cancelled") > 0).then_some(())
+    });
+    assert_eq!(client.request("tools/call", &params).code(), -32004);
 }
 
 #[test]

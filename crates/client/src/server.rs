@@ -108,6 +108,11 @@ impl Server {
         &self.shared.spec.name
     }
 
+    /// How many calls it gets at a time.
+    pub fn max_concurrency(&self) -> usize {
+        self.shared.spec.max_concurrency
+    }
+
     /// Whether both are handles to the same server.
     pub fn is_same(&self, other: &Server) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

@@ -4,6 +4,9 @@
 //! `input_required`, and the call waits here until the client repeats the request with the answers and with the sealed
 //! state that names the call. The state is bound to the client, to the request, and expires.
 //!
+//! A parked call keeps its place at its server, which works on it still. So its time runs on, and no server has more than
+//! half of its places taken by such calls: beyond that, the one that waits for longest is given up.
+//!
 //! A call that waits for its user's agreement is parked too. It waits as long as its rule says and no longer: then it is
 //! refused and gives back what it had taken, and its client is told so if it comes back after all.
 
@@ -43,6 +46,7 @@ impl std::fmt::Debug for Parked {
 struct Waiting {
     inner: Box<Inner>,
     until: Instant,
+    since: Instant,
 }
 
 /// What the sealed state holds.
@@ -84,6 +88,7 @@ impl Parked {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         calls.retain(|_, waiting| waiting.until > now);
+        let _given_up = make_room(&mut calls, &inner);
         if calls.len() >= CAPACITY {
             return Err(ErrorReply::new(
                 Code::ExecutionError,
@@ -93,7 +98,7 @@ impl Parked {
         }
         // Those who come too late for an agreement shall hear of it, too.
         let until = inner.decide_by.map_or(now, |decide_by| decide_by.max(now)) + PATIENCE;
-        calls.insert(call, Waiting { inner, until });
+        calls.insert(call, Waiting { inner, until, since: now });
         Ok(result)
     }
 
@@ -140,8 +145,22 @@ impl Parked {
         calls.retain(|_, waiting| waiting.until > now);
         for waiting in calls.values_mut() {
             waiting.inner.lapse(now);
+            waiting.inner.overhear();
         }
     }
+}
+
+/// Takes out the call of the same server that waits for longest, where this one would be too many.
+fn make_room(calls: &mut HashMap<u64, Waiting>, inner: &Inner) -> Option<Waiting> {
+    let server = &inner.way.server;
+    let same = calls.iter().filter(|(_, waiting)| waiting.inner.holds_place_at(server));
+    let most = (server.max_concurrency() / 2).max(1);
+    if !inner.holds_place_at(server) || same.clone().count() < most {
+        return None;
+    }
+    let oldest = same.min_by_key(|(_, waiting)| waiting.since).map(|(call, _)| *call)?;
+    tracing::warn!(server = %server.name(), most, "a call that waits for its client is given up: too many do");
+    calls.remove(&oldest)
 }
 
 fn input_required(inner: &Inner, state: &str) -> Vec<u8> {
@@ -173,3 +192,6 @@ fn fingerprint(message: &Message) -> String {
     let named = message.field(Field::Name).or(message.field(Field::Uri)).unwrap_or_default();
     format!("{} {}", message.method_name().unwrap_or_default(), String::from_utf8_lossy(named))
 }
+
+#[cfg(test)]
+mod tests;

@@ -97,6 +97,8 @@ pub(super) struct Inner {
     open: Option<Box<OpenQuestions>>,
     /// When a call that waits for somebody to agree will have been decided.
     pub(super) decide_by: Option<Instant>,
+    /// How a call ended while it was parked.
+    overheard: Option<Box<Result<Answer, NoAnswer>>>,
     /// What is to be told of a call that nobody agreed to while it was parked.
     lapsed: Option<(ErrorReply, Vec<Remaining>)>,
     /// Questions that a modern client must answer with its next request.
@@ -196,6 +198,7 @@ impl Passage {
             stage,
             open: None,
             decide_by,
+            overheard: None,
             lapsed: None,
             unanswered: Vec::new(),
             numbered: 0,
@@ -251,10 +254,19 @@ impl Stage {
 }
 
 impl Inner {
+    /// Whether its call is under way at this server.
+    pub(super) fn holds_place_at(&self, server: &Server) -> bool {
+        let is_calling = matches!(self.stage, Stage::Calling(_)) && self.overheard.is_none();
+        is_calling && self.way.server.is_same(server)
+    }
+
     /// Goes on for a modern client that came back with answers.
     pub(super) fn resume(mut self: Box<Self>, asked: Asked, client: Client) -> Passage {
         self.asked = asked;
         self.client = client;
+        if let Some(answer) = self.overheard.take() {
+            self.answered(*answer);
+        }
         if let Some((reply, remaining)) = self.lapsed.take() {
             self.last_error(&reply, &remaining);
         }

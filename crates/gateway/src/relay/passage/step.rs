@@ -126,6 +126,17 @@ impl Inner {
         }
     }
 
+    /// Lets the clock of a parked call run, and takes its answer should it end meanwhile, so that it gives its place back.
+    /// Its client hears of it when it comes back.
+    pub(in crate::relay) fn overhear(&mut self) {
+        if let Stage::Calling(answer) = &mut self.stage
+            && self.overheard.is_none()
+            && let Some(answer) = answer.now_or_never()
+        {
+            self.overheard = Some(Box::new(answer));
+        }
+    }
+
     fn run(&mut self, permitted: Permitted<Call>) {
         let (call, terms) = permitted.into_parts();
         if let Some(closing) = &mut self.closing {
@@ -175,7 +186,7 @@ impl Inner {
         }
     }
 
-    fn answered(&mut self, answer: Result<Answer, NoAnswer>) {
+    pub(super) fn answered(&mut self, answer: Result<Answer, NoAnswer>) {
         let answer = match answer {
             Ok(answer) => answer,
             Err(NoAnswer::Full(full)) => return self.failed(&failure::full(full), Status::Error),
