@@ -104,3 +104,15 @@ pub struct TlsConfig {
     #[serde(default)]
     pub verify_client: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_but_this_machine_reaches_a_gateway_of_which_nothing_is_said() {
+        let listen = ListenConfig::default();
+        assert_eq!((listen.host.as_str(), listen.port), ("127.0.0.1", 8080));
+        assert_eq!(listen.transport, ListenTransport::Stdio);
+    }
+}
