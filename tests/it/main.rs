@@ -20,4 +20,5 @@ mod reloads;
 mod sessions;
 mod skills;
 mod stdio_front;
+mod tasks;
 mod thousand_starts;

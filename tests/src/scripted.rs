@@ -2,7 +2,8 @@
 //!
 //! Words given at the start say what the server is: `tools=250`, `resources=120`, `bad-tool`, `mute`, `name=x`, `skill=uri`. With
 //! `late=200` it greets after so many milliseconds; with `failing=prompts/list` it answers that with an error until it is
-//! released, with `without=prompts/list` always as if there were no such method; with `tally=file` it writes there what it was told to echo; with
+//! released, with `without=prompts/list` always as if there were no such method; with `tasks` it
+//! makes a task of a call that wants one; with `tally=file` it writes there what it was told to echo; with
 //! `token=x` it answers over HTTP only those who show that token. The name of a called tool says what it does then:
 //! answer, ask, report, wait, or one of the things that no server should do.
 
@@ -150,10 +151,13 @@ impl Scripted {
 
     fn request(&self, method: &str, id: &Value, message: &Value, out: &dyn Out) {
         let params = &message["params"];
-        let capabilities = json!({
+        let mut capabilities = json!({
             "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true},
             "prompts": {"listChanged": true}, "logging": {}, "completions": {},
         });
+        if self.is("tasks") {
+            capabilities["tasks"] = json!({"requests": {"tools": {"call": {}}}});
+        }
         if let ("server/discover" | "initialize", Some(late)) = (method, self.value("late")) {
             std::thread::sleep(Duration::from_millis(late.parse().unwrap()));
         }
@@ -182,10 +186,24 @@ impl Scripted {
             ("resources/read", _) => self.read(params),
             ("prompts/get", _) => self.prompt(params),
             ("completion/complete", _) => json!({"completion": {"values": [params["argument"]["value"]]}}),
+            ("tools/call", Era::Legacy) if self.is("tasks") && params.get("task").is_some() => {
+                json!({"task": self.task("working")})
+            }
+            ("tasks/get", Era::Legacy) if self.is("tasks") => self.task("completed"),
+            ("tasks/result", Era::Legacy) if self.is("tasks") => {
+                json!({"content": [{"type": "text", "text": format!("done by {}", info["name"])}]})
+            }
             ("tools/call", _) => return self.call(id, params, out),
             _ => return out.say(&refusal(id, -32601, "no such method")),
         };
         self.answer(id, result, out);
+    }
+
+    /// The one task that it ever has.
+    fn task(&self, status: &str) -> Value {
+        let id = format!("task of {}", self.value("name").unwrap_or("scripted"));
+        json!({"taskId": id, "status": status, "ttl": 60000, "createdAt": "2025-11-25T10:00:00Z",
+               "lastUpdatedAt": "2025-11-25T10:00:00Z"})
     }
 
     /// Answers in the way of the era.
