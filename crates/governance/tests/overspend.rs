@@ -1,7 +1,5 @@
 //! Whatever calls cost, however they end and however many run at once: no quota gives more than it has.
 
-#![expect(clippy::unwrap_used, reason = "a test whose scene cannot be set must fail")]
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
