@@ -46,7 +46,7 @@ fn state_of(gateway: &Gateway, server: &str) -> Value {
 fn owlclaw_allows_sixty_calls_a_minute() {
     let gateway = Setup::new().config(&text_of("mcp-server.yaml")).server("plain", PLAIN_SERVER).start();
     let client = Client::new(&gateway, Era::Legacy);
-    assert_eq!(tools(&client), ["plain__echo", "plain__fail"]);
+    assert!(tools(&client).contains(&"plain__echo".to_owned()));
     // A new minute may begin on the way, but only one.
     let call = || client.call("plain__echo", &json!({"text": "hello"}));
     let (allowed, refused) =

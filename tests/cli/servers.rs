@@ -75,7 +75,7 @@ poor	disabled	-	-	-	the variable NOT_SET is not set (named in env_from)
 #[test]
 fn what_references_led_to_is_never_printed() {
     let servers = format!(
-        "servers:\n  child: {{command: {PLAIN_SERVER}, args: [both, \"--key=${{TOKEN}}\"]}}\n  far: {{url: \"http://127.0.0.1:9/${{TOKEN}}?key=hush\"}}\n"
+        "servers:\n  child: {{command: {PLAIN_SERVER}, args: [both, \"--key=${{TOKEN}}\"]}}\n  far: {{url: \"http://127.0.0.1:9/${{TOKEN}}?key=${{TOKEN}}\"}}\n"
     );
     let scene = Scene::with(&[("toolgate.yaml", &servers)]).variable("TOKEN", "hush");
     for line in

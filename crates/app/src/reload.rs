@@ -71,7 +71,8 @@ pub(crate) fn begin(
     let keeper = Keeper {
         running,
         load: Arc::new(load),
-        watch: Watch::over(&loaded.files, loaded.began, "", loaded.config.runtime.auto_reload),
+        // A file is often written just before a gateway is started with it; that is no change.
+        watch: Watch::over(&loaded.files, None, "", loaded.config.runtime.auto_reload),
         python: watch_handlers(&loaded.config),
         homes: homes(&loaded),
         started_with: loaded.config.clone(),

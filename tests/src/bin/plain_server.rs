@@ -98,7 +98,8 @@ fn content(method: &str, params: &Value) -> Result<Value, Refusal> {
     match method {
         "tools/list" if has_files() => {
             let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
-            Ok(json!({"tools": ["read_file", "search_files", "write_file"].map(tool)}))
+            let tools = ["read_file", "search_files", "write_file"].map(tool);
+            Ok(json!({"tools": tools}))
         }
         "tools/call" if has_files() => {
             let length = if name == "read_file" { LONG } else { 1 };
