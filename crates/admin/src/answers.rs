@@ -1,5 +1,7 @@
 //! What is answered.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -220,6 +222,8 @@ pub struct Health {
     pub sessions: u64,
     /// Its servers.
     pub servers: Vec<ServerHealth>,
+    /// Servers that cannot be started, and why: a variable that is missing, for instance.
+    pub disabled: BTreeMap<String, String>,
     /// Why the last reload changed nothing, where it did not.
     pub reload_problem: Option<String>,
     /// Settings that have changed in the files and change here with the next start.

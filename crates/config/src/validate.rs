@@ -17,14 +17,6 @@ use crate::reference;
 /// Longest name of a server.
 const MAX_NAME: usize = 64;
 
-/// Settings that are read and do nothing yet. Whoever writes one is told.
-const WITHOUT_EFFECT: [(&str, &str); 4] = [
-    ("listen.tls", "put a proxy that speaks TLS before the gateway"),
-    ("listen.cors.allowed_methods", "leave it out"),
-    ("listen.cors.allowed_headers", "leave it out"),
-    ("listen.cors.max_age", "leave it out"),
-];
-
 /// What is wrong with one record.
 pub(crate) fn record(section: Section, entry: &Entry, problems: &mut Vec<Problem>) {
     let (path, record) = (join(section.key(), &entry.key), &entry.node);
@@ -225,11 +217,6 @@ pub(crate) fn doubts(tree: &Node, warnings: &mut Vec<Problem>) {
             Problem::at(&host.origin, "listen.host", "others can reach this address and need no credentials")
                 .help("leave out callers.anonymous, or listen on 127.0.0.1"),
         );
-    }
-    for (path, help) in WITHOUT_EFFECT {
-        if let Some(node) = path.split('.').try_fold(tree, |node, key| node.get(key)) {
-            warnings.push(Problem::at(&node.origin, path, "this has no effect yet").help(help));
-        }
     }
 }
 

@@ -245,8 +245,7 @@ fn owlclaw_tls_and_unknown_keys() {
         warnings(&loaded),
         [
             "mcp_server.http.prot: unknown key `prot`",
-            "mcp_server.logging.output: logs go to standard error here",
-            "listen.tls: this has no effect yet"
+            "mcp_server.logging.output: logs go to standard error here"
         ]
     );
 }

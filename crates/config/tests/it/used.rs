@@ -7,10 +7,8 @@ use std::path::Path;
 use serde_json::Value;
 use toolgate_config::schema;
 
-use crate::scene::{folder_with, loaded};
-
 /// Keys that nothing outside this crate reads, and why that is right.
-const EXCEPTIONS: [(&str, &str); 16] = [
+const EXCEPTIONS: [(&str, &str); 8] = [
     ("Config.handlers", TURNED),
     ("HandlersConfig.dev", TURNED),
     ("HandlersConfig.env_file", TURNED),
@@ -18,18 +16,9 @@ const EXCEPTIONS: [(&str, &str); 16] = [
     ("HandlersConfig.uv", TURNED),
     ("ServerConfig.env_file", "what it holds is put into `env`"),
     ("SkillsConfig.dirs", "read with `dir` through `SkillsConfig::folders`"),
-    ("CorsConfig.allowed_headers", WARNED),
-    ("CorsConfig.allowed_methods", WARNED),
-    ("CorsConfig.max_age", WARNED),
-    ("ListenConfig.tls", WARNED),
     ("PricesConfig.unit", "a name for those who read the file"),
-    ("TlsConfig.cert_file", WARNED),
-    ("TlsConfig.client_ca_file", WARNED),
-    ("TlsConfig.key_file", WARNED),
-    ("TlsConfig.verify_client", WARNED),
 ];
 const TURNED: &str = "handlers are turned into servers here";
-const WARNED: &str = "it does nothing yet, and whoever writes it is told";
 
 /// The names of all keys that hold a value rather than further keys of their own.
 fn leaves() -> BTreeSet<(String, String)> {
@@ -97,19 +86,4 @@ fn every_key_is_read_outside_this_crate() {
         .filter(|path| !EXCEPTIONS.iter().any(|(exception, _)| exception == path))
         .collect();
     assert_eq!(unread, [""; 0], "written and never read");
-}
-
-#[test]
-fn whoever_writes_a_key_without_effect_is_told() {
-    for (text, path) in [
-        ("listen: {tls: {cert_file: c, key_file: k}}\n", "listen.tls"),
-        ("listen: {cors: {allowed_methods: [GET]}}\n", "listen.cors.allowed_methods"),
-        ("listen: {cors: {allowed_headers: [a]}}\n", "listen.cors.allowed_headers"),
-        ("listen: {cors: {max_age: 1m}}\n", "listen.cors.max_age"),
-    ] {
-        let folder = folder_with(&[("toolgate.yaml", text)]);
-        let loaded = loaded(&[folder.path().join("toolgate.yaml")]);
-        let warned: Vec<&str> = loaded.warnings.iter().map(|warning| &*warning.path).collect();
-        assert_eq!(warned, [path], "{text}");
-    }
 }

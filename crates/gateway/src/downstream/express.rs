@@ -86,6 +86,7 @@ struct Line<S> {
 }
 
 /// What a connection has next.
+#[expect(clippy::large_enum_variant, reason = "made once for a request and taken apart at once")]
 enum Next {
     Request(Usual),
     /// Something for hyper.

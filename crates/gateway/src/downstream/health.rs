@@ -37,14 +37,17 @@ fn report_on(gateway: &Gateway, is_shown: impl Fn(&str) -> bool) -> Value {
     let members = gateway.fleet.members();
     let shown: Vec<_> = members.iter().filter(|member| is_shown(member.server.name())).collect();
     let reload = gateway.reload_problem.load_full();
+    let shows_all = shown.len() == members.len();
+    let disabled = gateway.disabled.load_full();
     json!({
         "status": status(gateway),
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_seconds": gateway.started.elapsed().as_secs(),
         "sessions": gateway.sessions.count(),
         "servers": shown.iter().map(|member| of_server(member)).collect::<Vec<_>>(),
-        // It may name what is not shown.
-        "reload_problem": reload.as_deref().filter(|_| shown.len() == members.len()),
+        // These may name what is not shown.
+        "disabled": Some(&*disabled).filter(|_| shows_all),
+        "reload_problem": reload.as_deref().filter(|_| shows_all),
         "needs_restart": &**gateway.needs_restart.load(),
         "ledger": gateway.gate.recorder.as_ref().map(Recorder::report),
     })

@@ -13,6 +13,7 @@ pub(super) const MOST_BODY: usize = 64 * 1024;
 
 /// What stands at the beginning of what a client has sent.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once for a request and taken apart at once")]
 pub(super) enum Found {
     /// Nothing yet that could be judged.
     Part,

@@ -83,6 +83,7 @@ impl Scene {
         };
         let way = Way {
             server: self.server.clone(),
+            caller: 0,
             traffic: Arc::clone(&self.traffic),
             max_output_bytes: None,
             keeping: None,
