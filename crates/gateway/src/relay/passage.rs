@@ -1,5 +1,6 @@
 //! One request under way: its pieces, one after the other, until the last.
 
+mod end;
 mod step;
 
 use std::collections::VecDeque;
