@@ -20,13 +20,15 @@ class Rates(BaseHTTPRequestHandler):
     """Answers one request."""
 
     def do_GET(self) -> None:
+        """Answers with rates, or says which there are none of."""
         url = urlsplit(self.path)
         asked = parse_qs(url.query)
         base = asked.get("base", ["EUR"])[0]
         symbols = asked.get("symbols", [",".join(RATES)])[0].split(",")
         unknown = [currency for currency in (base, *symbols) if currency not in RATES]
         if not url.path.startswith("/v1/") or unknown:
-            return self._answer(404, {"error": f"no rates for {', '.join(unknown) or url.path}"})
+            self._answer(404, {"error": f"no rates for {', '.join(unknown) or url.path}"})
+            return
         day = url.path.removeprefix("/v1/")
         rates = {symbol: round(RATES[symbol] / RATES[base], 5) for symbol in symbols}
         self._answer(200, {"base": base, "date": LATEST if day == "latest" else day, "rates": rates})
