@@ -123,7 +123,7 @@ fn only_who_subscribed_hears_of_a_resource() {
         client.request("resources/subscribe", &json!({"uri": uri})).result();
     }
     harness::eventually("both subscriptions", || {
-        (upstream.script().count("resources/subscribe") == 2).then_some(())
+        (upstream.script().count("resources/subscribe") == 2 && upstream.script().is_heard()).then_some(())
     });
     for uri in [THING, "scene://thing/0001"] {
         upstream.script().announce("notifications/resources/updated", &json!({"uri": uri}));

@@ -134,6 +134,11 @@ impl Scripted {
         });
     }
 
+    /// Whether somebody listens to what it announces.
+    pub fn is_heard(&self) -> bool {
+        !self.state.lock().unwrap().listeners.is_empty()
+    }
+
     /// Adds somebody who listens, under the id of its subscription where it has one.
     pub fn listen(&self, subscription: Option<Value>, listener: Listener) {
         self.state.lock().unwrap().listeners.push((subscription, listener));

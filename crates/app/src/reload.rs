@@ -3,7 +3,10 @@
 //! One task owns the configuration that is in effect. It is woken by the files, by SIGHUP and by `toolgate reload`, and
 //! loads one time after the other, so that two changes at once cannot overtake each other.
 
+mod folder_id;
 mod watch;
+
+pub(crate) use folder_id::FolderId;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -16,6 +16,7 @@ const OWED_STATE: u8 = 1;
 const OWED_TOOLS: u8 = 2;
 const OWED_PROMPTS: u8 = 4;
 const OWED_RESOURCES: u8 = 8;
+const OWED_HEARD: u8 = 16;
 
 /// The state of one server and the way to those who want its news.
 #[derive(Debug)]
@@ -110,6 +111,7 @@ impl Board {
             What::ToolsChanged => OWED_TOOLS,
             What::PromptsChanged => OWED_PROMPTS,
             What::ResourcesChanged => OWED_RESOURCES,
+            What::Heard => OWED_HEARD,
             _ => 0,
         };
         let news = News { server: Arc::clone(&self.server), what };
@@ -142,6 +144,9 @@ impl Board {
             }
             if owed & OWED_RESOURCES != 0 {
                 self.announce(What::ResourcesChanged);
+            }
+            if owed & OWED_HEARD != 0 {
+                self.announce(What::Heard);
             }
         }
     }

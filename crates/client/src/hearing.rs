@@ -44,6 +44,11 @@ impl Hearing {
         }
     }
 
+    /// From now on the server is heard outside of calls.
+    pub(crate) fn begins(&self) {
+        self.board.announce(What::Heard);
+    }
+
     /// Text on a channel that all calls share.
     pub(crate) fn hear(&self, bytes: Bytes) {
         self.understand(bytes, |message| self.shared(message));

@@ -27,6 +27,9 @@ pub enum What {
     PromptsChanged,
     /// Its resources should be listed again.
     ResourcesChanged,
+    /// From now on it is heard outside of calls. What changed before, it may have told nobody: its lists should be
+    /// fetched again.
+    Heard,
     /// The `params` of `notifications/resources/updated`.
     ResourceUpdated(Bytes),
     /// The `params` of a log message that belongs to no call.

@@ -216,6 +216,7 @@ impl Hearing {
                 | What::ToolsChanged
                 | What::PromptsChanged
                 | What::ResourcesChanged
+                | What::Heard
                 | What::ResourceUpdated(_) => {}
             }
         }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::FolderId;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -32,7 +33,7 @@ pub(super) struct Watch {
     woken: Arc<Notify>,
     watcher: Option<RecommendedWatcher>,
     /// Folders, and which folder each was when we began to watch it.
-    watched: BTreeMap<PathBuf, u64>,
+    watched: BTreeMap<PathBuf, FolderId>,
     files: LoadedFiles,
     /// What files in the watched folders must end with to count.
     ending: &'static str,
@@ -173,7 +174,7 @@ fn warn_of_polling(error: &notify::Error) {
 
 /// The folders in which a change of these files shows, behind links too, and which folder each is at the moment. Those
 /// above the folders of records are among them: that is where a folder is replaced.
-fn folders(files: &LoadedFiles) -> BTreeMap<PathBuf, u64> {
+fn folders(files: &LoadedFiles) -> BTreeMap<PathBuf, FolderId> {
     let mut folders: BTreeSet<PathBuf> = files.folders.iter().cloned().collect();
     for path in files.files.iter().chain(&files.folders) {
         let links = [Some(path.clone()), path.canonicalize().ok()];
@@ -183,8 +184,8 @@ fn folders(files: &LoadedFiles) -> BTreeMap<PathBuf, u64> {
         }
     }
     let is_there = |folder: PathBuf| {
-        let metadata = fs::metadata(&folder).ok().filter(fs::Metadata::is_dir)?;
-        Some((folder, metadata.ino()))
+        let id = FolderId::of(&folder)?;
+        Some((folder, id))
     };
     folders.into_iter().filter_map(is_there).collect()
 }

@@ -21,11 +21,16 @@ const DEGRADED_AFTER: u32 = 3;
 /// Keeps the stream open while the connection lives. A server without one (405) is left in peace.
 pub(crate) async fn listen(link: Arc<Link>, http: &StreamableHttp) {
     let mut cursor = Cursor::default();
+    let mut is_first = true;
     let mut backoff = Backoff::default();
     loop {
         let wait = match http.open_stream(cursor.last_id.as_deref()).await {
             Ok(reply) => {
                 link.healthy();
+                if std::mem::take(&mut is_first) {
+                    // What changed before the server had a stream to tell it on, it may have told nobody.
+                    http.hearing.begins();
+                }
                 let begun = tokio::time::Instant::now();
                 read(reply, http, &mut cursor).await;
                 if begun.elapsed() >= GOOD || cursor.has_wait() {

@@ -58,6 +58,7 @@ fn stale_after(what: What, server: &Server, generation: Generation, board: &Boar
             Vec::new()
         }
         What::State(status) if status.state == State::Ready => Kind::ALL.to_vec(),
+        What::Heard => Kind::ALL.to_vec(),
         What::ToolsChanged => vec![Kind::Tools],
         What::PromptsChanged => vec![Kind::Prompts],
         What::ResourcesChanged => vec![Kind::Resources],

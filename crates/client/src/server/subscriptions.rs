@@ -10,6 +10,7 @@ use super::Shared;
 use crate::backoff::Backoff;
 use crate::connection::WireError;
 use crate::link::Link;
+use crate::news::What;
 use crate::outbox::Outbox;
 
 /// Failures in a row after which the server counts as degraded.
@@ -99,6 +100,8 @@ async fn listen(
                 acknowledged = true;
                 backoff.succeed();
                 link.healthy();
+                // What changed before the server knew that we listen, it told nobody.
+                shared.board.announce(What::Heard);
             }
             changed = wishes.changed() => {
                 if changed.is_err() {

@@ -79,6 +79,7 @@ impl Gateway {
                     State::Asleep | State::Connecting | State::Degraded | State::Draining => {}
                 }
             }
+            What::Heard => member.make_stale(&Kind::ALL),
             What::ToolsChanged => member.changed(&[Kind::Tool]),
             What::PromptsChanged => member.changed(&[Kind::Prompt]),
             What::ResourcesChanged => member.changed(&[Kind::Resource, Kind::Template, Kind::Skill]),

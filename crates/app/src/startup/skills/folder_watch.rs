@@ -3,13 +3,13 @@
 //! The operating system watches folders, not their names. One that is removed and made again, as `git checkout` does, is
 //! another folder, so the folder above is watched too, and what is watched is compared with what is there.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
+
+use crate::reload::FolderId;
 
 /// Folders that are watched with all below them.
 pub(super) struct FolderWatch {
@@ -22,7 +22,7 @@ struct Watched {
     /// Its name, behind links further up.
     name: PathBuf,
     /// Where it is and which it is; nothing while it is not there.
-    place: Option<(PathBuf, u64)>,
+    place: Option<(PathBuf, FolderId)>,
 }
 
 impl FolderWatch {
@@ -89,10 +89,10 @@ fn real_name(folder: &Path) -> PathBuf {
     }
 }
 
-fn place_of(name: &Path) -> Option<(PathBuf, u64)> {
+fn place_of(name: &Path) -> Option<(PathBuf, FolderId)> {
     let place = name.canonicalize().ok()?;
-    let metadata = fs::metadata(&place).ok().filter(fs::Metadata::is_dir)?;
-    Some((place, metadata.ino()))
+    let id = FolderId::of(&place)?;
+    Some((place, id))
 }
 
 fn warn(error: &notify::Error) {
@@ -101,6 +101,7 @@ fn warn(error: &notify::Error) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::time::Duration;
 
     use tokio::time::timeout;
