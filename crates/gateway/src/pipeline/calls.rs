@@ -5,8 +5,9 @@ use std::sync::Arc;
 use toolgate_client::{Call, Server};
 use toolgate_governance::Narrowing;
 use toolgate_ledger::Status;
+use toolgate_protocol::era::Envelope;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version};
+use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version, object};
 
 use crate::downstream::headers::Headers;
 use crate::enforce::arguments::ToolCheck;
@@ -17,10 +18,13 @@ use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, has_member, kept, stand_in};
 use crate::relay::overlong::Keeping;
 use crate::relay::passage::{Cleared, Way};
-use crate::relay::{Asked, Passage};
+use crate::relay::{Asked, Passage, failure};
 use crate::router::{self, Routed, Target};
 use crate::session::Client;
 use crate::session::inflight::Underway;
+
+/// The extension by which modern servers run calls as tasks.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Sends a request on its way to its server.
 pub async fn begin(
@@ -76,6 +80,9 @@ pub async fn begin(
 /// Sends a request about a task to the server that has it, if the task is the client's own.
 pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) -> Result<Outcome, ErrorReply> {
     let asked = asked(message)?;
+    if let Client::Modern { caller, .. } = client {
+        check_modern_task(asked.method, &caller.envelope)?;
+    }
     let unknown = || ErrorReply::new(Code::InvalidParams, "there is no such task");
     let published = gateway.published();
     let standing = gateway.gate.standing(client.principal());
@@ -102,6 +109,18 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
         Routed { member, target, skill: None, native: None, parameters: Vec::new(), tells_caller: false };
     relay(gateway, client, message, None, Going { asked, underway, routed, check: None, headers: None })
         .or_else(|stop| stop.outcome(message, client))
+}
+
+/// In the modern era tasks are an extension, which a client must declare, and results are got with the task.
+fn check_modern_task(method: Method, client: &Envelope) -> Result<(), ErrorReply> {
+    if matches!(method, Method::TasksResult | Method::TasksList) {
+        return Err(ErrorReply::new(Code::MethodNotFound, format!("Method not found: {}", method.name())));
+    }
+    let extensions = object::value_of(&client.capabilities, "extensions");
+    match extensions.and_then(|extensions| object::value_of(extensions, TASKS)) {
+        Some(_) => Ok(()),
+        None => Err(failure::lacking_extension(TASKS)),
+    }
 }
 
 /// A request with all that is known of it before it is judged.

@@ -41,6 +41,15 @@ pub fn lacking(capability: &str) -> ErrorReply {
     .with_data(format!(r#"{{"requiredCapabilities":{{"{capability}":{{}}}}}}"#))
 }
 
+/// The client did not declare an extension that it uses.
+pub fn lacking_extension(name: &str) -> ErrorReply {
+    ErrorReply::new(
+        Code::MissingClientCapability,
+        format!("the client must declare the extension '{name}' to use it"),
+    )
+    .with_data(format!(r#"{{"requiredCapabilities":{{"extensions":{{"{name}":{{}}}}}}}}"#))
+}
+
 /// A modern server asked a legacy client again and again.
 pub fn too_many_rounds(rounds: u32) -> ErrorReply {
     ErrorReply::new(Code::ExecutionError, format!("the server asked for input more than {rounds} times"))
