@@ -3,7 +3,6 @@
 //! Most requests are read by [`express`](super::express), which notes where each header stands and builds no table; the
 //! others by hyper, which does. What is asked of either is the same: the value of a name.
 
-use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName};
 
 /// The headers of a request.
@@ -46,7 +45,7 @@ impl<'a> Headers<'a> {
     /// The first value of a name that is known only now.
     pub fn named(self, name: &str) -> Option<&'a [u8]> {
         match self {
-            Headers::Table(table) => first(table, name),
+            Headers::Table(table) => table.get(name).map(http::HeaderValue::as_bytes),
             Headers::Lines(lines) => lines.values(name).next(),
         }
     }
@@ -84,10 +83,6 @@ impl<'a> Lines<'a> {
 /// A value as text, where it has only characters that every reader takes for the same.
 pub fn plain(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok().filter(|text| text.is_ascii())
-}
-
-fn first(table: &HeaderMap, name: impl AsHeaderName) -> Option<&[u8]> {
-    table.get(name).map(http::HeaderValue::as_bytes)
 }
 
 fn slice(head: &[u8], (start, length): (u16, u16)) -> &[u8] {

@@ -103,7 +103,7 @@ impl Head {
 }
 
 impl Usual {
-    /// Its headers, lent to `look`.
+    /// Its headers, as they stand in its head.
     pub(super) fn lines(&self) -> Lines<'_> {
         Lines { head: &self.bytes, places: self.head.lines.get(..self.head.count).unwrap_or_default() }
     }
