@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use super::batch::as_stored;
+use super::pool::writing;
 use super::{Store, StoreError};
 use crate::journal::folder::segment_path;
 use crate::journal::walk::FolderWalk;
@@ -77,7 +78,7 @@ impl Store {
             *charged = charged.saturating_add(record.price_settled);
         }
         let write = || {
-            let transaction = connection.unchecked_transaction()?;
+            let transaction = writing(connection)?;
             transaction.execute(
                 "DELETE FROM carried WHERE replica = ?1 AND segment = ?2",
                 params![replica, as_stored(segment)],

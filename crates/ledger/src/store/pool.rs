@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::StoreError;
 use crate::private;
@@ -68,4 +68,10 @@ impl Pool {
     pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::Sqlite { path: self.path.clone(), source }
     }
+}
+
+/// Begins to write. A transaction that has read before it writes is refused at once where another connection writes; one
+/// that begins by writing waits its turn.
+pub(super) fn writing(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }

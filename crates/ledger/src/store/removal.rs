@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::block_table;
+use super::pool::writing;
 use super::{Store, StoreError};
 
 /// Small steps, so that nobody waits long for the one lock on writing.
@@ -33,7 +34,7 @@ impl Store {
             let mut start = first;
             while start < end {
                 let stop = end.min(start.saturating_add(CALLS_AT_ONCE));
-                let transaction = connection.unchecked_transaction()?;
+                let transaction = writing(connection)?;
                 block_table::remove_range(&transaction, replica, start..stop)?;
                 transaction.commit()?;
                 start = stop;
@@ -63,7 +64,7 @@ impl Store {
     /// that its number is not given out again while somebody remembers it.
     pub(crate) fn remove_unused_names(&self, connection: &Connection) -> Result<(), StoreError> {
         let remove = || {
-            let transaction = connection.unchecked_transaction()?;
+            let transaction = writing(connection)?;
             transaction.execute_batch(
                 "DELETE FROM series WHERE id < (SELECT max(id) FROM series)
                      AND NOT EXISTS (SELECT 1 FROM series_block x WHERE x.series = series.id)

@@ -1,5 +1,7 @@
 //! Old segments go with their index rows; sums stay; what is not shipped stays.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -123,6 +125,39 @@ fn names_go_with_the_last_that_is_known_of_them() {
         Filter { caller: Some("ann".to_owned()), tool: Some("forecast".to_owned()), ..Filter::default() };
     assert!(!store.page(&filter, None, 1_000).unwrap().rows.is_empty());
     assert_eq!(ledger.health().last_error.map(|error| error.message), None);
+}
+
+/// How often the connection that prunes was told to wait.
+static WAITS: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn it_waits_for_who_writes() {
+    let place = TempDir::new().unwrap();
+    let ledger = filled(&place);
+    let store = ledger.store();
+    let folder = place.path().join("local-0");
+    drop(ledger);
+    let writer = store.connect().unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut connection = store.connect().unwrap();
+    let wait = |_| {
+        WAITS.fetch_add(1, Ordering::SeqCst);
+        thread::yield_now();
+        true
+    };
+    connection.busy_handler(Some(wait)).unwrap();
+    let all = Retention { maximum_bytes: Some(0), ..Retention::default() };
+    let settings = keeping(&place, all);
+    let later_us = now_us() + 400 * crate::scene::DAY_US;
+    thread::scope(|scope| {
+        let (store, folder) = (&store, &folder);
+        let pruned = scope.spawn(move || prune(&connection, store, folder, &settings, later_us));
+        while WAITS.load(Ordering::SeqCst) == 0 && !pruned.is_finished() {
+            thread::yield_now();
+        }
+        writer.execute_batch("COMMIT").unwrap();
+        assert!(pruned.join().unwrap().unwrap() > 3);
+    });
 }
 
 #[test]
