@@ -30,8 +30,9 @@ fn all_steps(root: &Path) -> Vec<Step> {
         ),
         Step::new("tidy", root, "cargo xtask tidy"),
         Step::new("licences", root, "cargo xtask licences"),
-        Step::new("build", root, "cargo build --profile quick --package toolgate --locked"),
-        Step::new("python install", &python, "./setup.sh"),
+        // With the features that the tests are built with, so that nothing is built twice.
+        Step::new("build", root, "cargo build --profile quick --workspace --all-targets --locked"),
+        Step::new("python install", &python, "./setup.sh").beside(),
         Step::new("python check", &python, "./test.sh"),
         Step::new(
             "unit and scene tests",
@@ -40,11 +41,11 @@ fn all_steps(root: &Path) -> Vec<Step> {
         )
         .with("TOOLGATE_BIN", &binary),
         Step::new("fuzz", root, "cargo xtask fuzz"),
-        Step::new("conformance install", &conformance, "./setup.sh"),
+        Step::new("conformance install", &conformance, "./setup.sh").beside(),
         suite("conformance direct", "direct"),
         suite("conformance gateway", "gateway --toolgate").argument(&binary),
         suite("conformance client", "client --toolgate").argument(&binary),
-        Step::new("programs install", &programs, "./setup.sh"),
+        Step::new("programs install", &programs, "./setup.sh").beside(),
         Step::new("programs check", &programs, &format!("{node} check.mjs --toolgate")).argument(&binary),
     ]
 }
