@@ -8,14 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::FolderId;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 use toolgate_config::LoadedFiles;
+
+use super::FolderId;
+use news::Interest;
+
+mod news;
 
 /// Changes that follow each other within this time are one change.
 const QUIET: Duration = Duration::from_millis(100);
@@ -25,6 +29,8 @@ const AT_LATEST: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_secs(2);
 /// How often we look even where it does.
 const LOOK: Duration = Duration::from_secs(30);
+/// After a look that found nothing, the next one waits this many times as long as that one took.
+const SPARING: u32 = 20;
 /// How far the times of files may be behind the clock.
 const CLOCK_OF_FILES: Duration = Duration::from_millis(20);
 
@@ -35,6 +41,7 @@ pub(super) struct Watch {
     /// Folders, and which folder each was when we began to watch it.
     watched: BTreeMap<PathBuf, FolderId>,
     files: LoadedFiles,
+    interest: Arc<Mutex<Interest>>,
     /// What files in the watched folders must end with to count.
     ending: &'static str,
     seen: Vec<Sight>,
@@ -63,10 +70,11 @@ impl Watch {
     ) -> Watch {
         let woken = Arc::new(Notify::new());
         let waker = Arc::clone(&woken);
+        let interest = Arc::new(Mutex::new(Interest::default()));
+        let current = Arc::clone(&interest);
         let watcher = enabled.then(|| {
-            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                // Reading a file is no change, and we read them ourselves.
-                if !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. })) {
+            notify::recommended_watcher(move |event| {
+                if current.lock().unwrap_or_else(PoisonError::into_inner).includes(&event) {
                     waker.notify_one();
                 }
             })
@@ -77,6 +85,7 @@ impl Watch {
             watcher,
             watched: BTreeMap::new(),
             files: LoadedFiles::default(),
+            interest,
             ending,
             seen: Vec::new(),
             enabled,
@@ -118,15 +127,20 @@ impl Watch {
             return std::future::pending().await;
         }
         loop {
+            let began = Instant::now();
             // First, so that what happens in a folder that has taken the place of another is noticed from here on.
             self.follow_folders();
-            if self.is_different() {
+            let is_different = self.is_different();
+            let took = began.elapsed();
+            if is_different {
                 let latest = Instant::now() + AT_LATEST;
                 while Instant::now() < latest && timeout(QUIET, self.woken.notified()).await.is_ok() {}
                 if self.is_different() {
                     return;
                 }
             }
+            // Where something comes and goes all the time, looking must not become the main work.
+            sleep(took * SPARING).await;
             match self.watcher {
                 // A change that nobody told us of is found late rather than never.
                 Some(_) => {
@@ -144,6 +158,8 @@ impl Watch {
     /// Watches the folders that have these files now. A folder that was replaced has the same name and is another.
     fn follow_folders(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
+        *self.interest.lock().unwrap_or_else(PoisonError::into_inner) =
+            Interest::of(&self.files, self.ending);
         let wanted = folders(&self.files);
         if wanted == self.watched {
             return;
