@@ -201,3 +201,19 @@ fn gateways_with_the_same_key_serve_each_others_sessions() {
     // Each would be taken for what the other one left behind.
     one.kill();
 }
+
+#[test]
+fn gateways_with_the_same_key_in_their_files_do_so_too() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let gateway = |key: &str| {
+        let setup = Setup::new().config("listen:\n  session_key: ${ENV:KEY}\n").variable("KEY", key);
+        setup.server("s", upstream.url()).start()
+    };
+    let (one, other) = (gateway(&"k".repeat(32)), gateway(&"k".repeat(32)));
+    let stranger = gateway(&"s".repeat(32));
+    let client = Client::legacy(&one);
+    let there = Client::continuing(&other, &client);
+    assert_eq!(there.call("s__echo", &json!({"text": "here"})).text(), "here");
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    assert_eq!(Client::continuing(&stranger, &client).post(&message).head.status, 404);
+}

@@ -24,7 +24,7 @@ use toolgate_config::{Config, CorsConfig};
 use toolgate_gateway::downstream::cors::Cors;
 use toolgate_gateway::downstream::origin::Origins;
 use toolgate_gateway::results::Limits;
-use toolgate_gateway::seal::SealError;
+use toolgate_gateway::seal::{Seal, SealError};
 use toolgate_gateway::{Desired, Gateway, Settings};
 
 use bindings::Bindings;
@@ -75,11 +75,12 @@ pub(crate) enum StartError {
 
 /// A gateway as the configuration wants it, which remembers in `state_dir`, or nothing without one.
 pub(crate) fn start(config: &Config, state_dir: Option<PathBuf>) -> Result<Running, StartError> {
-    let key = match &state_dir {
-        Some(folder) => key::kept(folder)?,
-        None => toolgate_gateway::seal::Seal::new_key()?,
-    };
     let listen = &config.listen;
+    let key = match (&listen.session_key, &state_dir) {
+        (Some(text), _) => Seal::key_of(text.expose()),
+        (None, Some(folder)) => key::kept(folder)?,
+        (None, None) => Seal::new_key()?,
+    };
     let loopback = listen.host == "localhost"
         || listen.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     let origins = listen.allowed_origins.iter().chain(&listen.cors.allowed_origins).cloned().collect();

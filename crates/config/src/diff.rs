@@ -66,6 +66,11 @@ pub fn difference(old: &Config, new: &Config) -> Difference {
     difference.added.extend(added.cloned());
     let mut paths = Vec::new();
     compare(&without_servers(old), &without_servers(new), "", &mut paths);
+    // Two keys are masked alike.
+    let key = "listen.session_key".to_owned();
+    if old.listen.session_key != new.listen.session_key && !paths.contains(&key) {
+        paths.push(key);
+    }
     (difference.settings, difference.needs_restart) =
         paths.into_iter().partition(|path| is_applied_at_once(path));
     difference

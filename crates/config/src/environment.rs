@@ -54,6 +54,11 @@ pub const VARIABLES: &[Variable] = &[
         "listen.cors.allowed_origins",
         "Web pages that may read answers, with commas between.",
     ),
+    variable(
+        "TOOLGATE_SESSION_KEY",
+        "listen.session_key",
+        "What the key of sessions is made from, the same for all gateways behind one address.",
+    ),
     variable("TOOLGATE_MAX_BODY_BYTES", "listen.max_body_bytes", "Largest request body."),
     variable("TOOLGATE_NAMES", "names", "How tools are named: prefixed, plain or mcp."),
     variable("TOOLGATE_STATE_DIR", "state_dir", "Folder for what the gateway remembers."),

@@ -16,6 +16,8 @@ use crate::reference;
 
 /// Longest name of a server.
 const MAX_NAME: usize = 64;
+/// The length from which nobody guesses the key of sessions.
+const SHORTEST_KEY: usize = 32;
 
 /// What is wrong with one record.
 pub(crate) fn record(section: Section, entry: &Entry, problems: &mut Vec<Problem>) {
@@ -191,6 +193,15 @@ pub(crate) fn whole(tree: &Node, problems: &mut Vec<Problem>) {
         problems.push(
             Problem::at(&tls.origin, "listen.tls", "clients cannot be verified without an authority")
                 .help("give client_ca_file"),
+        );
+    }
+    if let Some(key) = tree.get("listen").and_then(|listen| listen.get("session_key"))
+        && key.as_text().is_some_and(|text| text.len() < SHORTEST_KEY)
+    {
+        let short = format!("a key of less than {SHORTEST_KEY} characters can be guessed");
+        problems.push(
+            Problem::at(&key.origin, "listen.session_key", short)
+                .help("make one with `openssl rand -base64 32` and refer to it: ${ENV:NAME} or ${file:…}"),
         );
     }
     if let Some(webhook) = tree.get("ledger").and_then(|ledger| ledger.get("alert_webhook"))

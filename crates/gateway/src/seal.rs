@@ -5,6 +5,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// What a token is for. A token made for one purpose opens for no other.
@@ -55,6 +56,16 @@ impl Seal {
         let mut key = [0; 32];
         SystemRandom::new().fill(&mut key).map_err(|_| SealError)?;
         Ok(key)
+    }
+
+    /// The key that a text of the operator's stands for.
+    pub fn key_of(text: &str) -> [u8; 32] {
+        let mut labelled = digest::Context::new(&digest::SHA256);
+        labelled.update(b"toolgate session key 1\0");
+        labelled.update(text.as_bytes());
+        let mut key = [0; 32];
+        key.copy_from_slice(labelled.finish().as_ref());
+        key
     }
 
     /// `content` as a token of visible ASCII characters.

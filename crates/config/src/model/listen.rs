@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::byte_size::{self, ByteSizeText};
 use crate::duration::{self, DurationText};
+use crate::secret::Secret;
 
 /// Where clients connect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,9 @@ pub struct ListenConfig {
     pub cors: CorsConfig,
     /// Serve HTTPS with this certificate.
     pub tls: Option<TlsConfig>,
+    /// At least 32 characters from which the key of sessions is made, as a reference: `${ENV:NAME}`, `${file:…}`. Gateways
+    /// with the same one serve each other's sessions. Without it, a key is made at the first start and kept in `state_dir`.
+    pub session_key: Option<Secret>,
     /// A request body larger than this is refused.
     #[serde(with = "byte_size::plain")]
     #[schemars(with = "ByteSizeText")]
@@ -43,6 +47,7 @@ impl Default for ListenConfig {
             allowed_hosts: Vec::new(),
             cors: CorsConfig::default(),
             tls: None,
+            session_key: None,
             max_body_bytes: 10 << 20,
         }
     }

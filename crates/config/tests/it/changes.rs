@@ -52,6 +52,13 @@ fn a_new_secret_is_a_change_without_being_told() {
     let changes = difference(&old.config, &new.config);
     assert_eq!(changes.changed["a"], ["auth_ref"]);
     assert!(!format!("{changes:?}").contains("hunter"));
+    let folder = folder_with(&[("t.yaml", "listen: {session_key: \"${T}\"}\n")]);
+    let path = [folder.path().join("t.yaml")];
+    let keys = ["1", "2"].map(|digit| digit.repeat(32));
+    let [old, new] = keys.each_ref().map(|key| loaded_with(&path, &[("T", key)]).config);
+    let changes = difference(&old, &new);
+    assert_eq!(changes.needs_restart, ["listen.session_key"]);
+    assert!(!keys.iter().any(|key| format!("{changes:?} {new:?}").contains(key)));
     let folder = folder_with(&[("t.yaml", "servers:\n  a: {command: x, args: [\"${T}\"]}\n")]);
     let path = [folder.path().join("t.yaml")];
     let (old, new) = (loaded_with(&path, &[("T", "hunter1")]), loaded_with(&path, &[("T", "hunter2")]));

@@ -126,6 +126,11 @@ pub(crate) const SENSELESS_RULES: &[Broken] = &[
         "2:8 listen.tls: clients cannot be verified without an authority (give client_ca_file)",
     ),
     (
+        "listen: {session_key: short}\n",
+        "1:23 listen.session_key: a key of less than 32 characters can be guessed \
+         (make one with `openssl rand -base64 32` and refer to it: ${ENV:NAME} or ${file:…})",
+    ),
+    (
         "admin: {listen: nowhere}\n",
         "1:17 admin.listen: `nowhere` is neither HOST:PORT nor a path (write 127.0.0.1:9090 or /admin)",
     ),
