@@ -34,7 +34,7 @@ impl Redactor {
 
     /// The body without its secrets; borrowed if there were none.
     pub fn redact<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.rules.is_empty() {
+        if self.rules.is_empty {
             return Cow::Borrowed(json);
         }
         scan::redact(json, &self.rules).unwrap_or(Cow::Borrowed(UNREADABLE))

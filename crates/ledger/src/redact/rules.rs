@@ -69,27 +69,29 @@ pub enum RuleError {
 /// Rules in the form the scanner uses.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledRules {
-    /// Keys whose last byte is known, by that byte: of dozens of patterns only a few are compared with a key.
-    keys_by_end: Vec<KeyPatterns>,
+    /// Keys whose end is known, by their last byte: of dozens only a few are compared with a key.
+    by_end: Vec<Vec<KnownEnd>>,
     /// Keys that may end with anything.
-    other_keys: KeyPatterns,
+    others: Vec<OpenEnd>,
+    /// How short a key of those can be: most keys of a body are shorter.
+    shortest_other: usize,
     pub(super) paths: Vec<Vec<Segment>>,
     /// The replacement as a JSON string.
     pub(super) replacement: Vec<u8>,
+    pub(super) is_empty: bool,
 }
 
-/// Keys to look for, and how short one can be: most keys of a body are shorter than any secret's.
-#[derive(Debug, Clone, Default)]
-struct KeyPatterns {
-    patterns: Vec<KeyPattern>,
-    shortest: usize,
-}
-
-/// A key to look for, lower case and without separators. Most patterns are one word and are compared as such.
+/// A key that ends with a word, which is lower case and without separators.
 #[derive(Debug, Clone)]
-enum KeyPattern {
-    Is(Box<[u8]>),
-    EndsWith(Box<[u8]>),
+struct KnownEnd {
+    word: Box<[u8]>,
+    /// Whether the key is this word and nothing more.
+    is_all: bool,
+}
+
+/// A key that may end with anything, also lower case and without separators.
+#[derive(Debug, Clone)]
+enum OpenEnd {
     Contains(Box<Finder<'static>>),
     Glob(Box<[u8]>),
 }
@@ -104,17 +106,15 @@ pub(super) enum Segment {
 impl CompiledRules {
     pub(super) fn new(rules: &RedactionRules) -> Result<Self, RuleError> {
         let mut compiled = Self {
-            keys_by_end: vec![KeyPatterns::default(); 256],
-            other_keys: KeyPatterns::default(),
+            by_end: vec![Vec::new(); 256],
+            others: Vec::new(),
+            shortest_other: usize::MAX,
             paths: Vec::new(),
             replacement: serde_json::Value::from(rules.replacement.as_str()).to_string().into_bytes(),
+            is_empty: rules.keys.is_empty() && rules.paths.is_empty(),
         };
         for key in &rules.keys {
-            let pattern = KeyPattern::new(key)?;
-            match pattern.last_byte().and_then(|last| compiled.keys_by_end.get_mut(usize::from(last))) {
-                Some(patterns) => patterns.push(pattern),
-                None => compiled.other_keys.push(pattern),
-            }
+            compiled.add_key(key)?;
         }
         for path in &rules.paths {
             compiled.paths.push(parse_pointer(path)?);
@@ -122,66 +122,61 @@ impl CompiledRules {
         Ok(compiled)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-            && self.keys_by_end.iter().chain([&self.other_keys]).all(|keys| keys.patterns.is_empty())
+    fn add_key(&mut self, key: &str) -> Result<(), RuleError> {
+        let mut folded = Vec::new();
+        fold(key.as_bytes(), &mut folded);
+        let (start, word) = match folded.as_slice() {
+            [] => return Err(RuleError::EmptyKey(key.to_owned())),
+            [b'*', word @ ..] => (Some(b'*'), word),
+            word => (None, word),
+        };
+        if !word.contains(&b'*')
+            && let Some(same_end) = word.last().and_then(|last| self.by_end.get_mut(usize::from(*last)))
+        {
+            same_end.push(KnownEnd { word: word.into(), is_all: start.is_none() });
+            return Ok(());
+        }
+        let other = match word {
+            [word @ .., b'*'] if start.is_some() && !word.is_empty() && !word.contains(&b'*') => {
+                OpenEnd::Contains(Box::new(Finder::new(word).into_owned()))
+            }
+            _ => OpenEnd::Glob(folded.as_slice().into()),
+        };
+        self.shortest_other = self.shortest_other.min(other.shortest());
+        self.others.push(other);
+        Ok(())
     }
 
     /// Whether a key, as it reads after unescaping, is to be taken out. `scratch` is working space.
     pub(super) fn matches_key(&self, key: &[u8], scratch: &mut Vec<u8>) -> bool {
-        let last = key.iter().rfind(|byte| !is_separator(**byte)).map(u8::to_ascii_lowercase);
-        let by_end = last.and_then(|last| self.keys_by_end.get(usize::from(last)));
-        let candidates = by_end.into_iter().chain([&self.other_keys]);
-        let mut candidates = candidates.filter(|keys| keys.may_match(key)).peekable();
-        if candidates.peek().is_none() {
+        let Some(last) = folded_from_end(key).next() else { return self.matches_other(key, scratch) };
+        let same_end = self.by_end.get(usize::from(last));
+        same_end.is_some_and(|words| words.iter().any(|word| word.matches(key)))
+            || self.matches_other(key, scratch)
+    }
+
+    fn matches_other(&self, key: &[u8], scratch: &mut Vec<u8>) -> bool {
+        if key.len() < self.shortest_other {
             return false;
         }
         scratch.clear();
         fold(key, scratch);
-        candidates.any(|keys| keys.patterns.iter().any(|pattern| pattern.matches(scratch)))
+        self.others.iter().any(|other| other.matches(scratch))
     }
 }
 
-impl KeyPatterns {
-    fn push(&mut self, pattern: KeyPattern) {
-        let length = pattern.shortest();
-        self.shortest = if self.patterns.is_empty() { length } else { self.shortest.min(length) };
-        self.patterns.push(pattern);
-    }
-
-    fn may_match(&self, key: &[u8]) -> bool {
-        !self.patterns.is_empty() && key.len() >= self.shortest
+impl KnownEnd {
+    /// Compared from the end, where most keys differ at once.
+    fn matches(&self, key: &[u8]) -> bool {
+        let mut key = folded_from_end(key);
+        self.word.iter().rev().all(|byte| key.next() == Some(*byte)) && (!self.is_all || key.next().is_none())
     }
 }
 
-impl KeyPattern {
-    fn new(key: &str) -> Result<Self, RuleError> {
-        let mut folded = Vec::new();
-        fold(key.as_bytes(), &mut folded);
-        let has_star = |text: &[u8]| text.contains(&b'*');
-        Ok(match folded.as_slice() {
-            [] => return Err(RuleError::EmptyKey(key.to_owned())),
-            word if !has_star(word) => Self::Is(word.into()),
-            [b'*', end @ ..] if !has_star(end) => Self::EndsWith(end.into()),
-            [b'*', word @ .., b'*'] if !has_star(word) => {
-                Self::Contains(Box::new(Finder::new(word).into_owned()))
-            }
-            pattern => Self::Glob(pattern.into()),
-        })
-    }
-
-    /// The byte with which every key ends that it matches, where there is one.
-    fn last_byte(&self) -> Option<u8> {
-        match self {
-            Self::Is(word) | Self::EndsWith(word) => word.last().copied(),
-            Self::Contains(_) | Self::Glob(_) => None,
-        }
-    }
-
+impl OpenEnd {
     /// How short a key can be that it matches.
     fn shortest(&self) -> usize {
         match self {
-            Self::Is(word) | Self::EndsWith(word) => word.len(),
             Self::Contains(finder) => finder.needle().len(),
             Self::Glob(pattern) => pattern.iter().filter(|byte| **byte != b'*').count(),
         }
@@ -189,12 +184,14 @@ impl KeyPattern {
 
     fn matches(&self, key: &[u8]) -> bool {
         match self {
-            Self::Is(word) => **word == *key,
-            Self::EndsWith(end) => key.ends_with(end),
             Self::Contains(finder) => finder.find(key).is_some(),
             Self::Glob(pattern) => matches_glob(pattern, key),
         }
     }
+}
+
+fn folded_from_end(key: &[u8]) -> impl Iterator<Item = u8> {
+    key.iter().rev().filter(|byte| !is_separator(**byte)).map(u8::to_ascii_lowercase)
 }
 
 /// Lower case without separators.

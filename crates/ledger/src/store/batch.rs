@@ -3,9 +3,9 @@
 //! Calls, sums and the position in the journal change in one transaction. Whatever is interrupted is done again from
 //! the position that stands, and a call that is already there is known by its sequence before it is summed twice.
 
-use std::collections::HashMap;
 use std::path::Path;
 
+use foldhash::{HashMap, HashMapExt};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::block::Entry;
