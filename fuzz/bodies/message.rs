@@ -39,7 +39,7 @@ fn check_message(message: &Message, data: &[u8]) {
 fn check_request(message: &Message, from: Era, to: Era) {
     let envelope = Envelope::new(from, Bytes::from_static(b"{}"), None);
     let native = message.place(Field::Name).map(|place| (place, "na\"tive"));
-    let outgoing = Outgoing { id: 42, native, era: to, envelope: &envelope, log_level: None };
+    let outgoing = Outgoing { id: 42, native, era: to, envelope: &envelope, log_level: None, told: None };
     let written = parse_again(Bytes::from(outgoing.write(message)));
     assert_eq!(written.kind(), message.kind());
     assert_eq!(written.method_name(), message.method_name());

@@ -16,6 +16,8 @@ pub struct Call {
     pub native: Option<(Span, Arc<str>)>,
     /// Who asks.
     pub caller: Arc<Caller>,
+    /// What a server that relies on us is told of the call besides, as members of `_meta`.
+    pub told: Option<Arc<str>>,
     /// `Mcp-Param-…` headers (name without prefix, value as it is), for a modern server over HTTP.
     pub parameters: Vec<(String, String)>,
     /// How long the answer may take; the server's own time where nothing is said.

@@ -36,7 +36,8 @@ pub(crate) fn request(method: Method, params: &[u8]) -> Option<Message> {
 
 /// The same as it is sent.
 pub(crate) fn written(message: &Message, id: u64, era: Era) -> Bytes {
-    let outgoing = Outgoing { id, native: None, era, envelope: &caller().envelope, log_level: None };
+    let outgoing =
+        Outgoing { id, native: None, era, envelope: &caller().envelope, log_level: None, told: None };
     Bytes::from(outgoing.write(message))
 }
 

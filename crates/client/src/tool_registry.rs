@@ -112,8 +112,14 @@ impl ToolRegistry {
         let message = ourselves::request(Method::ToolsCall, params.as_bytes())
             .ok_or_else(|| ToolError::Arguments(name.clone()))?;
         let caller = Arc::clone(ourselves::caller());
-        let call =
-            Call { message, native: None, caller, parameters: Vec::new(), timeout: definition.timeout };
+        let call = Call {
+            message,
+            native: None,
+            caller,
+            told: None,
+            parameters: Vec::new(),
+            timeout: definition.timeout,
+        };
         let answer = answer_of(server, call).await?;
         let body = answer.body_bytes().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -26,6 +26,7 @@ struct Errand<'a> {
     method: Method,
     native: Option<(toolgate_protocol::Span, &'a str)>,
     caller: &'a Caller,
+    told: Option<&'a str>,
     /// Whose call it is; nothing for a request of our own.
     key: Option<u64>,
     parameters: &'a [(String, String)],
@@ -46,6 +47,7 @@ impl Shared {
             method: call.message.method().unwrap_or(Method::Unknown),
             native: call.native.as_ref().map(|(place, name)| (*place, name.as_ref())),
             caller: &call.caller,
+            told: call.told.as_deref(),
             key: Some(call.caller.key),
             parameters: &call.parameters,
             limit,
@@ -72,6 +74,7 @@ impl Shared {
             method,
             native: None,
             caller: ourselves::caller(),
+            told: None,
             key: None,
             parameters: &[],
             limit: self.spec.call_timeout,
@@ -120,6 +123,7 @@ impl Shared {
             era,
             envelope: &errand.caller.envelope,
             log_level: errand.caller.log_level.as_deref(),
+            told: errand.told,
         };
         let ask = Ask {
             id,

@@ -116,6 +116,7 @@ pub(crate) fn call(tool: &str, caller: Arc<Caller>) -> Call {
         message: Message::parse(Bytes::from(message.to_string())).unwrap(),
         native: None,
         caller,
+        told: None,
         parameters: Vec::new(),
         timeout: None,
     }

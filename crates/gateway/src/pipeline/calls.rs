@@ -164,7 +164,7 @@ fn relay(
     going: Going<'_>,
 ) -> Result<Outcome, Stop> {
     let Going { asked, underway, routed, check, headers } = going;
-    let Routed { member, target, skill, native, parameters, tells_caller: _ } = routed;
+    let Routed { member, target, skill, native, parameters, tells_caller } = routed;
     if let Some(skill) = &skill
         && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
     {
@@ -176,7 +176,8 @@ fn relay(
         });
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
-    let call = Call { message: message.clone(), native, caller: client.caller(), parameters, timeout };
+    let told = tells_caller.then(|| stand_in::told_of(client));
+    let call = Call { message: message.clone(), native, caller: client.caller(), told, parameters, timeout };
     if let Some(skill) = skill.filter(|_| matches!(asked.method, Method::ResourcesRead | Method::ToolsCall)) {
         // Who may not read the document of a skill may not read its files either, which rules need not name.
         denial::permission(&gateway.gate, client, narrowing, &Arc::new(skill), message)?;

@@ -45,7 +45,8 @@ pub(super) fn prepare(
     routed: &Routed,
 ) -> Result<Option<Prepared>, Stopped> {
     if routed.tells_caller {
-        return Ok(Some(with_meta(published, message, CALLER, &written(client))?));
+        unsaid(message, CALLER)?;
+        return Ok(None);
     }
     if !routed.member.is_in_process() {
         return Ok(None);
@@ -148,11 +149,12 @@ fn without_hidden(
     Ok(Some(with_meta(published, message, HIDDEN, &format!("[{}]", hidden.join(",")))?))
 }
 
-/// What a handler is told of its caller.
-fn written(client: &Client) -> String {
+/// What a handler is told of its caller, as a member of `_meta`.
+pub(super) fn told_of(client: &Client) -> Arc<str> {
     let principal = client.principal();
     let groups: Vec<String> = principal.groups.iter().map(|group| text::quote(group)).collect();
-    format!(r#"{{"id":{},"groups":[{}]}}"#, text::quote(&principal.id), groups.join(","))
+    let (id, groups) = (text::quote(&principal.id), groups.join(","));
+    format!(r#""{CALLER}":{{"id":{id},"groups":[{groups}]}}"#).into()
 }
 
 /// A client must not say what only the gate says.

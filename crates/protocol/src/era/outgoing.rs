@@ -23,6 +23,8 @@ pub struct Outgoing<'a> {
     pub envelope: &'a Envelope,
     /// The log level that the client chose in its session, for a server that wants it in each request.
     pub log_level: Option<&'a str>,
+    /// Members of `_meta` that the server shall find besides those of the client: `"key":value`.
+    pub told: Option<&'a str>,
 }
 
 /// Members of `_meta` that a modern client says of itself: they mean nothing to a legacy server, and a legacy client
@@ -54,27 +56,40 @@ impl Outgoing<'_> {
                 forget_answers(message, &mut edits);
                 forget_introduction(message, &mut edits);
             }
-            (Era::Legacy, Era::Modern) => {
-                self.introduce(message, &mut edits);
-                forget_introduction(message, &mut edits);
-            }
+            (Era::Legacy, Era::Modern) => forget_introduction(message, &mut edits),
             (Era::Legacy, Era::Legacy) | (Era::Modern, Era::Modern) => {}
+        }
+        if let Some(meta) = self.added_meta() {
+            add_meta(meta, message, &mut edits);
         }
         forget_wishes(message, &mut edits);
         edits.apply(message.bytes())
     }
 
-    /// Puts in what a modern server expects of every request.
-    fn introduce<'a>(&'a self, message: &Message, edits: &mut Edits<'a>) {
-        let meta = self.envelope.modern_meta(self.log_level);
-        match (message.body_place(), message.place(Field::Meta)) {
-            (_, Some(place)) => edits.insert_members(place, members_of(meta)),
-            (Some(params), None) => edits.insert_members(params, meta),
-            (None, None) => {
-                let end = message.bytes().iter().rposition(|byte| *byte == b'}').unwrap_or_default();
-                let params = [br#","params":{"#.as_slice(), &meta, b"}"].concat();
-                edits.list.push((Span::new(end, end), Edit::Replace(params.into())));
-            }
+    /// The `"_meta":{…}` that the client did not write: what a modern server expects of every request, and what it is told.
+    fn added_meta(&self) -> Option<Cow<'_, [u8]>> {
+        let introduces = (self.envelope.era, self.era) == (Era::Legacy, Era::Modern);
+        let introduction = introduces.then(|| self.envelope.modern_meta(self.log_level));
+        let Some(told) = self.told else { return introduction };
+        let mut meta = [Envelope::META_OPENS.as_bytes(), told.as_bytes()].concat();
+        if let Some(introduction) = introduction {
+            meta.push(b',');
+            meta.extend_from_slice(&members_of(introduction));
+        }
+        meta.push(b'}');
+        Some(meta.into())
+    }
+}
+
+/// Puts the members of a `"_meta":{…}` into that of the message.
+fn add_meta<'a>(meta: Cow<'a, [u8]>, message: &Message, edits: &mut Edits<'a>) {
+    match (message.body_place(), message.place(Field::Meta)) {
+        (_, Some(place)) => edits.insert_members(place, members_of(meta)),
+        (Some(params), None) => edits.insert_members(params, meta),
+        (None, None) => {
+            let end = message.bytes().iter().rposition(|byte| *byte == b'}').unwrap_or_default();
+            let params = [br#","params":{"#.as_slice(), &meta, b"}"].concat();
+            edits.list.push((Span::new(end, end), Edit::Replace(params.into())));
         }
     }
 }

@@ -78,6 +78,7 @@ impl Scene {
             message: message.clone(),
             native: None,
             caller: self.client.caller(),
+            told: None,
             parameters: Vec::new(),
             timeout: Some(timeout),
         };

@@ -24,7 +24,8 @@ fn write(text: &str, from: Era, to: Era, native: Option<&str>) -> String {
     let message = parse(text);
     let place = message.place(Field::Name).or(message.place(Field::Uri));
     let native = native.and_then(|native| place.map(|place| (place, native)));
-    let outgoing = Outgoing { id: 42, native, era: to, envelope: &envelope(from), log_level: None };
+    let outgoing =
+        Outgoing { id: 42, native, era: to, envelope: &envelope(from), log_level: None, told: None };
     String::from_utf8(outgoing.write(&message)).unwrap()
 }
 
@@ -94,10 +95,43 @@ fn a_modern_server_is_told_who_asks() {
 fn the_log_level_of_a_session_goes_into_each_request() {
     let message = parse(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let envelope = envelope(Era::Legacy);
-    let outgoing =
-        Outgoing { id: 1, native: None, era: Era::Modern, envelope: &envelope, log_level: Some("info") };
+    let outgoing = Outgoing {
+        id: 1,
+        native: None,
+        era: Era::Modern,
+        envelope: &envelope,
+        log_level: Some("info"),
+        told: None,
+    };
     let written = String::from_utf8(outgoing.write(&message)).unwrap();
     assert!(written.ends_with(r#","io.modelcontextprotocol/logLevel":"info"}}}"#), "{written}");
+}
+
+#[test]
+fn what_a_server_is_told_besides_comes_first() {
+    let check = |from: Era, to: Era, params: &str, expected: &str| {
+        let message = parse(&format!(r#"{{"id":1,"method":"tools/call","jsonrpc":"2.0"{params}}}"#));
+        let (envelope, told) = (envelope(from), Some(r#""who":"ann""#));
+        let outgoing = Outgoing { id: 1, native: None, era: to, envelope: &envelope, log_level: None, told };
+        let expected = expected.replace("INTRODUCTION", INTRODUCTION);
+        let expected = format!(r#"{{"id":1,"method":"tools/call","jsonrpc":"2.0"{expected}}}"#);
+        assert_eq!(String::from_utf8(outgoing.write(&message)).unwrap(), expected);
+    };
+    for era in [Era::Legacy, Era::Modern] {
+        check(era, era, "", r#","params":{"_meta":{"who":"ann"}}"#);
+        check(era, era, r#","params":{"name":"x"}"#, r#","params":{"_meta":{"who":"ann"},"name":"x"}"#);
+        check(era, era, r#","params":{"_meta":{"k":1}}"#, r#","params":{"_meta":{"who":"ann","k":1}}"#);
+    }
+    let (legacy, modern) = (Era::Legacy, Era::Modern);
+    check(legacy, modern, "", r#","params":{"_meta":{"who":"ann",INTRODUCTION}}"#);
+    check(
+        legacy,
+        modern,
+        r#","params":{"_meta":{"k":1}}"#,
+        r#","params":{"_meta":{"who":"ann",INTRODUCTION,"k":1}}"#,
+    );
+    let introduced = format!(r#","params":{{"_meta":{{{INTRODUCTION}}}}}"#);
+    check(modern, legacy, &introduced, r#","params":{"_meta":{"who":"ann"}}"#);
 }
 
 #[test]
