@@ -20,6 +20,7 @@ pub mod reference;
 pub mod schema;
 mod secret;
 pub mod show;
+mod shown;
 mod validate;
 pub mod well_known;
 pub mod write;
