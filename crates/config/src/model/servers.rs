@@ -80,7 +80,8 @@ pub struct ServerConfig {
     #[serde(with = "byte_size::plain")]
     #[schemars(with = "ByteSizeText")]
     pub max_message_bytes: usize,
-    /// A tool's output larger than this is cut and marked as cut. Without it, only `max_message_bytes` counts.
+    /// A tool's output larger than this is cut and marked as cut; a resource larger than this is refused, since a document
+    /// without its end is another one. Prompts are passed on whole. Without it, only `max_message_bytes` counts.
     #[serde(with = "byte_size::optional")]
     #[schemars(with = "Option<ByteSizeText>")]
     pub max_output_bytes: Option<usize>,
