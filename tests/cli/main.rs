@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has to fail")]
 
+mod approvals;
 #[path = "../../crates/config/tests/it/broken/files.rs"]
 mod broken_files;
 mod config;

@@ -1,17 +1,17 @@
-//! `keys`, `ledger`, `explain`, `quotas` and `approvals`, and the API behind them.
+//! `keys`, `ledger`, `explain` and `quotas`, and the API behind them.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use snapbox::str;
 
-use crate::scene::{PLAIN_SERVER, Running, Scene};
+use crate::scene::{PLAIN_SERVER, Scene};
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A scene with a rule, an approval and a quota.
-fn governed(more: &str) -> Scene {
+pub(crate) fn governed(more: &str) -> Scene {
     let file = format!(
         "state_dir: state\nservers:\n  plain: {{command: {PLAIN_SERVER}}}\nquotas:\n  - {{id: slow, calls_per_day: 5}}\n{more}"
     );
@@ -24,7 +24,7 @@ fn json_of(scene: &Scene, line: &[&str]) -> Value {
 }
 
 /// Asks until the answer is what is waited for.
-fn wait_for(scene: &Scene, line: &[&str], is_there: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn wait_for(scene: &Scene, line: &[&str], is_there: impl Fn(&Value) -> bool) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let answer = json_of(scene, line);
@@ -165,50 +165,6 @@ fn an_approval_is_explained_by_the_name_of_its_rule() {
     assert_eq!(explained["outcome"], "needs_approval");
     let stages = explained["stages"].as_array().unwrap();
     assert!(stages.iter().any(|stage| stage["rule"] == "four-eyes"), "{explained}");
-}
-
-/// The address at which operators are served.
-fn address(running: &Running) -> String {
-    let line: Value = serde_json::from_str(&running.line("operators are served")).unwrap();
-    line["address"].as_str().unwrap().to_owned()
-}
-
-#[test]
-fn calls_wait_for_an_operator() {
-    let scene = governed(
-        "policy:\n  approval:\n    - {tools: [echo], mode: always}\nadmin: {listen: \"127.0.0.1:0\", token_env: OPERATORS}\n",
-    )
-    .variable("OPERATORS", "sesame")
-    .variable("TOOLGATE_ADMIN_TOKEN", "sesame");
-    let running = scene.start_and_see(&[]);
-    let url = address(&running);
-    running.line("\"listening\"");
-    std::thread::scope(|scope| {
-        let call = |text: &'static str| {
-            let scene = &scene;
-            scope.spawn(move || scene.run(&["tools", "call", "plain__echo", text]))
-        };
-        let waits = |answer: &Value| answer["approvals"].as_array().is_some_and(|calls| calls.len() == 1);
-        let first = call("text=one");
-        let waiting = wait_for(&scene, &["approvals", "list"], waits);
-        assert_eq!(waiting["approvals"][0]["arguments"], json!({"text": "one"}));
-        scene.run(&["approvals", "approve", &waiting["approvals"][0]["id"].to_string()]).code(0);
-        first.join().unwrap().code(0);
-        let second = call("text=two");
-        // The same over HTTP.
-        let waiting = wait_for(&scene, &["approvals", "list", "--url", &url], waits);
-        let id = waiting["approvals"][0]["id"].to_string();
-        scene.run(&["approvals", "deny", &id, "--reason", "not today", "--url", &url]).code(0);
-        let refused = second.join().unwrap().code(4);
-        assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("not today"));
-    });
-    scene.run(&["approvals", "approve", "77"]).code(3);
-    scene.run(&["approvals", "list", "--url", &url, "--token", "wrong"]).code(4);
-}
-
-#[test]
-fn only_a_running_gateway_has_calls_that_wait() {
-    governed("").run(&["approvals", "list"]).code(3);
 }
 
 #[test]

@@ -77,7 +77,76 @@ fn completions_know_the_commands() {
         let script = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(script.contains("toolgate") && script.contains("doctor"), "{shell}");
     }
-    scene.run(&["completions", "csh"]).code(2).stdout_eq(str![]);
+    scene.check(
+        &["completions", "csh"],
+        2,
+        str![],
+        str![[r#"
+error: invalid value 'csh' for '<SHELL>'
+  [possible values: bash, elvish, fish, powershell, zsh]
+
+  tip: a similar value exists: 'zsh'
+
+For more information, try '--help'.
+
+"#]],
+    );
+    scene.check(
+        &["completions"],
+        2,
+        str![],
+        str![[r#"
+error: the following required arguments were not provided:
+  <SHELL>
+
+Usage: toolgate completions <SHELL>
+
+For more information, try '--help'.
+
+"#]],
+    );
+}
+
+#[test]
+fn completions_begin_as_their_shells_want_them() {
+    let scene = Scene::with(&[]);
+    scene.check(
+        &["completions", "bash"],
+        0,
+        str![[r#"
+_toolgate() {
+    local i cur prev opts cmd
+    COMPREPLY=()
+...
+"#]],
+        str![],
+    );
+    // Shells look for the first line before they read the rest.
+    scene.check(
+        &["completions", "zsh"],
+        0,
+        str![[r#"
+#compdef toolgate
+
+autoload -U is-at-least
+
+_toolgate() {
+...
+"#]],
+        str![],
+    );
+    scene.check(
+        &["completions", "fish"],
+        0,
+        str![[r#"
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_toolgate_global_optspecs
+    string join \n json h/help V/version
+end
+...
+"#]],
+        str![],
+    );
 }
 
 #[test]

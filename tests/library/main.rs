@@ -77,6 +77,50 @@ async fn a_reload_touches_only_what_changed() {
 }
 
 #[tokio::test]
+async fn a_server_whose_entry_cannot_be_read_stays_as_it_was() {
+    let (folder, manager) = connected(&[("a", "both"), ("b", "both")]).await;
+    let write_a = |record: Value| {
+        let servers = json!({"mcpServers": {"a": record, "c": {"command": PLAIN_SERVER}}});
+        std::fs::write(folder.path().join("mcp.json"), servers.to_string()).unwrap();
+    };
+    write_a(json!({"transport": "pigeon"}));
+    for _ in 0..2 {
+        let difference = manager.reload().await.unwrap();
+        assert_eq!(difference.kept.keys().collect::<Vec<_>>(), ["a"]);
+        assert!(difference.kept["a"].contains("mcp.json:1"), "{difference:?}");
+        assert!(difference.changed.is_empty(), "{difference:?}");
+        assert_eq!(names(&manager), ["mcp_a_echo", "mcp_a_fail", "mcp_c_echo", "mcp_c_fail"]);
+        assert_eq!(manager.registry().call("mcp_a_echo", &json!({"text": "still"})).await.unwrap(), "still");
+    }
+    write_a(json!({"command": PLAIN_SERVER, "args": ["legacy"]}));
+    let difference = manager.reload().await.unwrap();
+    assert_eq!((difference.kept.len(), difference.changed.len()), (0, 1), "{difference:?}");
+    manager.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_record_that_is_half_written_takes_no_server_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(folder.path().join("one.toml"), text).unwrap();
+    write(&format!(
+        "server_id = \"one\"\ntransport = \"stdio\"\nallowed_tools = [\"*\"]\n[stdio]\ncommand = \"{PLAIN_SERVER}\"\n"
+    ));
+    let settings = ManagerSettings { paths: vec![folder.path().to_path_buf()], ..ManagerSettings::default() };
+    let manager = Manager::connect(settings).await;
+    write("server_id = \"one");
+    for _ in 0..2 {
+        let difference = manager.reload().await.unwrap();
+        assert!(difference.kept["one"].contains("one.toml:1"), "{difference:?}");
+        assert_eq!(names(&manager), ["mcp_one_echo", "mcp_one_fail"]);
+    }
+    // A file that is gone is another thing.
+    std::fs::remove_file(folder.path().join("one.toml")).unwrap();
+    assert_eq!(manager.reload().await.unwrap().removed.len(), 1);
+    assert_eq!(names(&manager), [""; 0]);
+    manager.shutdown().await;
+}
+
+#[tokio::test]
 async fn prompts_and_resources_are_listed_and_given() {
     let (_folder, manager) = connected(&[("new", "modern"), ("old", "legacy"), ("bad", "dies")]).await;
     let prompts: Vec<_> = manager.prompts().into_iter().map(|prompt| (prompt.server, prompt.name)).collect();

@@ -32,9 +32,9 @@ pub struct StatisticsQuery {
     /// Only calls of this tool, as clients name it.
     #[serde(deserialize_with = "parsed")]
     pub tool: Option<String>,
-    /// Only calls that ended so: `ok`, `tool_error`, `error`, `denied`, `cancelled` or `timeout`.
+    /// Only calls that ended so.
     #[serde(deserialize_with = "parsed")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", extend("enum" = words(Status::ALL, Status::as_str)))]
     pub status: Option<Status>,
     /// The first day, as `2026-07-28`. Without it, the first of this month.
     #[serde(deserialize_with = "parsed")]
@@ -78,13 +78,13 @@ pub struct LedgerQuery {
     /// Only calls of this tool, resource or prompt, as clients name it.
     #[serde(deserialize_with = "parsed")]
     pub tool: Option<String>,
-    /// Only this kind: `tool_call`, `resource_read`, `prompt_get`, `completion`, `denial` or `chat`.
+    /// Only this kind.
     #[serde(deserialize_with = "parsed")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", extend("enum" = words(Kind::ALL, Kind::as_str)))]
     pub kind: Option<Kind>,
-    /// Only calls that ended so: `ok`, `tool_error`, `error`, `denied`, `cancelled` or `timeout`.
+    /// Only calls that ended so.
     #[serde(deserialize_with = "parsed")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", extend("enum" = words(Status::ALL, Status::as_str)))]
     pub status: Option<Status>,
     /// Not before this moment: RFC 3339, or a day in UTC.
     #[serde(deserialize_with = "parsed")]
@@ -222,6 +222,11 @@ impl FromStr for Moment {
             .map(|begin| Moment(begin.timestamp()))
             .map_err(|_| format!("'{text}' is no moment; write it like 2026-07-28T09:30:00Z or 2026-07-28"))
     }
+}
+
+/// What a parameter may be, for the description.
+fn words<T: Copy>(values: &[T], word: impl Fn(T) -> &'static str) -> Vec<&'static str> {
+    values.iter().map(|value| word(*value)).collect()
 }
 
 /// A value from the text of a parameter.

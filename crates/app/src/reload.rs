@@ -9,13 +9,12 @@ mod watch;
 pub(crate) use folder_id::FolderId;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use toolgate_config::diff::{self, Difference};
-use toolgate_config::{Config, Loaded};
+use toolgate_config::{Config, Homes, Loaded};
 
 use crate::startup::{Running, python_files};
 use crate::{logs, startup};
@@ -77,7 +76,7 @@ pub(crate) fn begin(
         // A file is often written just before a gateway is started with it; that is no change.
         watch: Watch::over(&loaded.files, None, "", loaded.config.runtime.auto_reload),
         python: watch_handlers(&loaded.config),
-        homes: homes(&loaded),
+        homes: Homes::of(&loaded),
         started_with: loaded.config.clone(),
         current: loaded.config,
     };
@@ -96,7 +95,7 @@ struct Keeper {
     started_with: Config,
     current: Config,
     /// The files in which the servers in effect were written.
-    homes: BTreeMap<String, PathBuf>,
+    homes: Homes,
 }
 
 /// A configuration that was read, and what of the one in effect it has taken over.
@@ -163,26 +162,8 @@ impl Keeper {
         // Files, and sometimes the keyring: not on the threads that serve.
         let loaded = tokio::task::spawn_blocking(move || load()).await;
         let mut loaded = loaded.map_err(|error| NotReloaded::Invalid(error.to_string()))?;
-        let kept = self.keep_unreadable(&mut loaded);
+        let kept = self.homes.keep_unreadable(&self.current, &mut loaded);
         Ok(Anew { loaded, kept })
-    }
-
-    /// Puts servers that run into a configuration in which their records are there and cannot be read, half written
-    /// perhaps: a bad record costs only itself, and not what was there before it.
-    fn keep_unreadable(&self, loaded: &mut Loaded) -> BTreeMap<String, String> {
-        let mut kept = BTreeMap::new();
-        for (name, server) in &self.current.servers {
-            let in_file = || self.homes.get(name).and_then(|home| loaded.skipped.files.get(home));
-            let wrong =
-                loaded.skipped.servers.get(name).and_then(|problems| problems.first()).or_else(in_file);
-            if let Some(wrong) = wrong.map(ToString::to_string)
-                && !loaded.config.servers.contains_key(name)
-            {
-                loaded.config.servers.insert(name.clone(), server.clone());
-                kept.insert(name.clone(), wrong);
-            }
-        }
-        kept
     }
 
     /// What a configuration changes; an error where it is not valid.
@@ -210,8 +191,7 @@ impl Keeper {
             .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
         logs::set_level(loaded.config.log.level);
         self.running.gateway.disabled.store(Arc::new(loaded.disabled.clone()));
-        self.homes.retain(|name, _| kept.contains_key(name));
-        self.homes.extend(homes(&loaded));
+        self.homes.follow(&loaded, &kept);
         self.current = loaded.config;
         Ok(difference)
     }
@@ -229,12 +209,6 @@ impl Keeper {
 fn watch_handlers(config: &Config) -> Watch {
     let folders = python_files::folders(config);
     Watch::over(&folders, None, ".py", !folders.folders.is_empty())
-}
-
-/// The file in which each server was written.
-fn homes(loaded: &Loaded) -> BTreeMap<String, PathBuf> {
-    let home = |name: &String| Some((name.clone(), loaded.file_of(name)?.to_path_buf()));
-    loaded.config.servers.keys().filter_map(home).collect()
 }
 
 /// What is wrong although a reload changed what it could.

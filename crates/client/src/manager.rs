@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use toolgate_config::diff::{self, Difference};
 use toolgate_config::discover::{self, Search};
-use toolgate_config::{Config, Loaded, Overrides, Problem, Request};
+use toolgate_config::{Config, Homes, Loaded, Overrides, Problem, Request};
 
 use crate::child::nursery::Nursery;
 use crate::server::Server;
@@ -101,6 +101,7 @@ pub struct Manager {
 #[derive(Debug, Default)]
 struct Current {
     config: Config,
+    homes: Homes,
     members: BTreeMap<String, Member>,
 }
 
@@ -141,17 +142,29 @@ impl Manager {
     }
 
     /// Loads the configuration again. Only servers whose record changed are started anew, beside the old ones, which answer
-    /// until the new ones can and then finish what they have. Where anything is wrong, nothing changes.
+    /// until the new ones can and then finish what they have. Where anything is wrong, nothing changes. In formats in which a
+    /// bad entry costs only itself, a server whose entry cannot be read any more stays as it was; [`Difference::kept`]
+    /// names it and says why.
     pub async fn reload(&self) -> Result<Difference, Vec<Problem>> {
-        let loaded = load(&self.settings.paths);
+        // Held while files are read, so that of two reloads at once none undoes what the other has read later.
+        let mut current = self.current.lock().await;
+        let mut loaded = load(&self.settings.paths);
         if !loaded.problems.is_empty() {
             return Err(loaded.problems);
         }
         for warning in &loaded.warnings {
             tracing::warn!(%warning, "configuration");
         }
-        let mut current = self.current.lock().await;
-        let difference = diff::difference(&current.config, &loaded.config);
+        let kept = current.homes.keep_unreadable(&current.config, &mut loaded);
+        for (server, problem) in &kept {
+            tracing::error!(
+                server,
+                problem,
+                "what is written of the server cannot be read; it stays as it was"
+            );
+        }
+        current.homes.follow(&loaded, &kept);
+        let difference = Difference { kept, ..diff::difference(&current.config, &loaded.config) };
         self.board.trust_for(loaded.config.runtime.tools_cache_ttl);
         self.replace_members(&mut current, self.wanted(&loaded.config));
         current.config = loaded.config;

@@ -12,6 +12,7 @@ pub mod duration;
 mod env_file;
 pub mod environment;
 pub mod format;
+mod homes;
 mod load;
 pub mod model;
 mod node;
@@ -20,12 +21,14 @@ pub mod reference;
 pub mod schema;
 mod secret;
 pub mod show;
+mod shown;
 mod validate;
 pub mod well_known;
 pub mod write;
 
 pub use environment::{Overrides, ServerOverride};
 pub use format::Format;
+pub use homes::Homes;
 pub use load::{
     Imported, Loaded, LoadedFiles, Request, Skipped, import, load, parse_document, parse_tree, read_document,
 };

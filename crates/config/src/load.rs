@@ -26,7 +26,7 @@ use crate::node::{Entry, Node, Origin, Value};
 use crate::problem::{Problem, join};
 use crate::reference::{Resolver, folder_of, is_variable_name};
 use crate::secret::Secret;
-use crate::{check, env_file, schema, validate};
+use crate::{check, env_file, schema, shown, validate};
 
 /// What to load.
 pub struct Request<'a> {
@@ -65,7 +65,8 @@ pub struct Loaded {
     pub disabled: BTreeMap<String, String>,
     /// Where each value that was written came from, by its path. What is not here is a default.
     pub origins: BTreeMap<String, Origin>,
-    /// Texts with references as they were written, by their path: what is shown in place of the values.
+    /// Texts with references as they were written, by their path: what is shown in place of the values. Those of
+    /// servers' records are masked where they may be secret.
     pub written: BTreeMap<String, String>,
     /// What was read, to be watched.
     pub files: LoadedFiles,
@@ -220,6 +221,7 @@ impl Loading<'_> {
         if let Some(reason) = reason {
             return Err(reason);
         }
+        shown::mask_written(&mut entry.node);
         let foreign = self.lenient.contains(&entry.key);
         located::record(&self.resolver, section, &mut entry.node, foreign);
         self.hand_variables_on(&mut entry.node)?;

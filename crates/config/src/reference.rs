@@ -8,6 +8,7 @@ pub(crate) mod auth;
 
 use std::fs;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::node::{Node, Origin, Value};
@@ -148,6 +149,25 @@ impl Resolver<'_> {
             None => folder.join(path),
         }
     }
+}
+
+/// Where the references of a text are, with their dollars and braces.
+pub(crate) fn spans(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut at = 0;
+    while let Some(dollar) = text.get(at..).and_then(|rest| rest.find('$')).map(|found| at + found) {
+        let rest = text.get(dollar..).unwrap_or_default();
+        let length = match rest.strip_prefix("${").and_then(split_reference) {
+            Some((body, _)) => "${".len() + body.len() + "}".len(),
+            None if rest.starts_with("$$") => "$$".len(),
+            None => "$".len(),
+        };
+        at = dollar + length;
+        if length > "$$".len() {
+            spans.push(dollar..at);
+        }
+    }
+    spans
 }
 
 /// What stands between `${` and its `}`, and what follows. A default may have braces of its own, such as

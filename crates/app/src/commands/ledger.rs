@@ -63,16 +63,14 @@ struct FilterArgs {
     /// Only calls of this tool, resource or prompt, as clients name it
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only calls that ended so: ok, tool_error, error, denied, cancelled or timeout
-    #[arg(long)]
+    #[arg(long, help = format!("Only calls that ended so: {}", one_of(Status::ALL, Status::as_str)))]
     status: Option<Status>,
 }
 
 /// When the calls were made.
 #[derive(Debug, Clone, Args)]
 struct TimeArgs {
-    /// Only this kind: tool_call, resource_read, prompt_get, completion, denial or chat
-    #[arg(long)]
+    #[arg(long, help = format!("Only this kind: {}", one_of(Kind::ALL, Kind::as_str)))]
     kind: Option<Kind>,
     /// Not before this moment: 2026-07-28T09:30:00Z, 2026-07-28, or 2h for two hours ago
     #[arg(long, value_name = "TIME", value_parser = moment)]
@@ -139,6 +137,16 @@ fn catch_up(root: &Path, store: &Store) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Words to choose from, as a sentence names them.
+fn one_of<T: Copy>(values: &[T], word: impl Fn(T) -> &'static str) -> String {
+    let words: Vec<&str> = values.iter().map(|value| word(*value)).collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// A moment as people write it, or how long ago it was.
 fn moment(text: &str) -> Result<Moment, String> {
     let Ok(ago) = toolgate_config::duration::parse(text) else { return text.parse() };
@@ -161,7 +169,25 @@ fn failure(problem: Problem) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn help_names_every_kind_and_status() {
+        let mut command = Cli::command();
+        let ledger = command.find_subcommand_mut("ledger").unwrap();
+        for name in ["query", "export"] {
+            let help = ledger.find_subcommand_mut(name).unwrap().render_long_help().to_string();
+            let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            let kinds = "tool_call, resource_read, prompt_get, completion, denial, chat or task_result";
+            assert!(help.contains(&format!("Only this kind: {kinds}")), "{name}: {help}");
+            for status in Status::ALL {
+                assert!(help.contains(status.as_str()), "{name} lacks {status:?}");
+            }
+        }
+    }
 
     #[test]
     fn moments_are_absolute_or_ago() {

@@ -10,12 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::handlers::Sources;
 use crate::byte_size::{self, ByteSizeText};
 use crate::duration::{self, DurationText};
-use crate::{MASK, Secret};
+use crate::{Secret, shown};
 
 /// One MCP server behind the gateway.
 ///
 /// What references led to may be a secret wherever it stands, so printing and serialising a record give its texts as
-/// they were written, and addresses without passwords and query values.
+/// they were written, without what may be secret beside a reference, and addresses without passwords and query values.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct ServerConfig {
@@ -42,7 +42,8 @@ pub struct ServerConfig {
     /// The token `auth_ref` led to, sent as `Authorization: Bearer …`.
     #[serde(skip)]
     pub credential: Option<Secret>,
-    /// Texts with references as they were written, by their place in the record, such as `url` or `args[2]`.
+    /// Texts with references as they were written, by their place in the record, such as `url` or `args[2]`; what may
+    /// be secret beside a reference is masked.
     #[serde(skip)]
     pub written: BTreeMap<String, String>,
     /// The Python files behind it, if it was made from `handlers`.
@@ -79,7 +80,8 @@ pub struct ServerConfig {
     #[serde(with = "byte_size::plain")]
     #[schemars(with = "ByteSizeText")]
     pub max_message_bytes: usize,
-    /// A tool's output larger than this is cut and marked as cut. Without it, only `max_message_bytes` counts.
+    /// A tool's output larger than this is cut and marked as cut; a resource larger than this is refused, since a document
+    /// without its end is another one. Prompts are passed on whole. Without it, only `max_message_bytes` counts.
     #[serde(with = "byte_size::optional")]
     #[schemars(with = "Option<ByteSizeText>")]
     pub max_output_bytes: Option<usize>,
@@ -150,25 +152,26 @@ impl ServerConfig {
     /// The record as it may be shown: see the type.
     #[must_use]
     pub fn masked(&self) -> Self {
-        let mut shown = self.clone();
-        shown.url = shown.url.as_deref().map(masked_address);
+        let mut masked = self.clone();
+        masked.url = masked.url.as_deref().map(shown::address);
+        masked.args = masked.args.iter().map(|text| shown::argument(text)).collect();
         for (place, text) in &self.written {
             let index =
                 place.strip_prefix("args[").and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());
             match (place.as_str(), index) {
                 (_, Some(index)) => {
-                    if let Some(argument) = shown.args.get_mut(index) {
+                    if let Some(argument) = masked.args.get_mut(index) {
                         argument.clone_from(text);
                     }
                 }
-                ("url", _) => shown.url = Some(text.clone()),
-                ("command", _) => shown.command = Some(text.clone()),
-                ("cwd", _) => shown.cwd = Some(text.into()),
-                ("display_name", _) => shown.display_name = Some(text.clone()),
+                ("url", _) => masked.url = Some(text.clone()),
+                ("command", _) => masked.command = Some(text.clone()),
+                ("cwd", _) => masked.cwd = Some(text.into()),
+                ("display_name", _) => masked.display_name = Some(text.clone()),
                 _ => {}
             }
         }
-        shown
+        masked
     }
 }
 
@@ -190,25 +193,6 @@ impl<'de> Deserialize<'de> for ServerConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::deserialize(deserializer)
     }
-}
-
-/// An address without the password before `@` and the values after `?`.
-fn masked_address(url: &str) -> String {
-    let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-    let mut shown = match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://{MASK}@{host}{path}"),
-        None => address.to_owned(),
-    };
-    for (index, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
-        shown.push(if index == 0 { '?' } else { '&' });
-        match pair.split_once('=') {
-            Some((key, _)) => shown.extend([key, "=", MASK]),
-            None => shown.push_str(pair),
-        }
-    }
-    shown
 }
 
 /// How a server is reached.

@@ -190,6 +190,31 @@ fn secrets_in_arguments_and_addresses_do_not_print_either() {
 }
 
 #[test]
+fn a_literal_beside_a_reference_does_not_print_either() {
+    let text = "servers:\n  a: {command: \"${HOME}/bin/x\", args: [\"--key=hunter2${X}\", \"${HOME}/notes\"], \
+                env: {KEY: \"hunter2-${X}\"}}\n  \
+                b: {url: \"https://me:hunter2@${HOST}/x?key=hunter2${X}\", \
+                headers: {Authorization: \"Bearer hunter2 ${X:-hunter2}\"}}\n";
+    let folder = folder_with(&[("toolgate.yaml", text)]);
+    let variables = [("HOME", "/home/me"), ("HOST", "h"), ("X", "x")];
+    let loaded = loaded_with(&[folder.path().join("toolgate.yaml")], &variables);
+    assert_eq!(loaded.problems, []);
+    let servers = &loaded.config.servers;
+    assert_eq!(servers["a"].args, ["--key=hunter2x", "/home/me/notes"]);
+    assert_eq!(servers["b"].url.as_deref(), Some("https://me:hunter2@h/x?key=hunter2x"));
+    let shown = serde_json::to_value(&loaded.config).unwrap();
+    let (a, b) = (&shown["servers"]["a"], &shown["servers"]["b"]);
+    assert_eq!(a["command"], "${HOME}/bin/x");
+    assert_eq!(a["args"], serde_json::json!(["--key=***${X}", "${HOME}/notes"]));
+    assert_eq!((&a["env"]["KEY"], &b["headers"]["Authorization"]), (&"***".into(), &"***".into()));
+    assert_eq!(b["url"], "https://***@${HOST}/x?key=***${X}");
+    let settings = toolgate_config::show::settings(&loaded);
+    let url = settings.iter().find(|setting| setting.path == "servers.b.url").unwrap();
+    assert_eq!(url.value, b["url"]);
+    assert!(!format!("{loaded:?}{settings:?}").contains("hunter2"));
+}
+
+#[test]
 fn references_work_for_every_kind_of_value() {
     let folder = folder_with(&[(
         "toolgate.yaml",
