@@ -108,7 +108,7 @@ error: Denied: approval is needed by rule `four-eyes`: it was refused: not today
             str![],
         );
         third.join().unwrap().code(4).stdout_eq(str![]).stderr_eq(str![[r#"
-error: Denied: approval is needed by rule `four-eyes`: it was refused:[..]
+error: Denied: approval is needed by rule `four-eyes`: it was refused
 
 "#]]);
     });

@@ -201,6 +201,21 @@ fn names_change_with_a_reload_and_what_cannot_is_told() {
 }
 
 #[test]
+fn what_a_server_is_called_in_reports_changes_without_a_new_connection() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let named =
+        |name: &str| format!("servers:\n  s: {{url: \"{}\", display_name: {name}}}\n", upstream.url());
+    let gateway = Setup::new().config(&named("Weather")).start();
+    assert_eq!(Client::legacy(&gateway).call("s__echo", &json!({"text": "here"})).text(), "here");
+    let health = || Connection::open(gateway.address()).exchange("GET", "/health", &[], b"").json();
+    assert_eq!(health()["servers"][0]["display_name"], "Weather");
+    gateway.rewrite(&named("Forecast"));
+    gateway.reload();
+    assert_eq!(health()["servers"][0]["display_name"], "Forecast");
+    assert_eq!(upstream.script().count("initialize"), 1);
+}
+
+#[test]
 fn only_changed_servers_connect_again() {
     for era in Era::BOTH {
         let (steady, changing) = (Upstream::start(era, &[]), Upstream::start(era, &[]));

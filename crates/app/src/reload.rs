@@ -14,7 +14,8 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use toolgate_config::diff::{self, Difference};
-use toolgate_config::{Config, Homes, Loaded};
+use toolgate_config::{Config, Homes, Loaded, ServerConfig};
+use toolgate_gateway::Gateway;
 
 use crate::startup::{Running, python_files};
 use crate::{logs, startup};
@@ -69,7 +70,7 @@ pub(crate) fn begin(
 ) -> Reloader {
     let (wishes, wished) = mpsc::channel(WAITING);
     let tracker = running.gateway.tracker.clone();
-    running.gateway.disabled.store(Arc::new(loaded.disabled.clone()));
+    put_on_report(&running.gateway, &loaded);
     let keeper = Keeper {
         running,
         load: Arc::new(load),
@@ -190,7 +191,7 @@ impl Keeper {
         startup::apply(&mut self.running, &loaded.config)
             .map_err(|error| NotReloaded::Invalid(error.to_string()))?;
         logs::set_level(loaded.config.log.level);
-        self.running.gateway.disabled.store(Arc::new(loaded.disabled.clone()));
+        put_on_report(&self.running.gateway, &loaded);
         self.homes.follow(&loaded, &kept);
         self.current = loaded.config;
         Ok(difference)
@@ -203,6 +204,13 @@ impl Keeper {
         self.python = watch_handlers(&self.current);
         startup::apply_servers(&self.running, &self.current);
     }
+}
+
+/// Tells the gateway what it reports of the configuration and does not act on.
+fn put_on_report(gateway: &Gateway, loaded: &Loaded) {
+    gateway.disabled.store(Arc::new(loaded.disabled.clone()));
+    let shown = |(name, server): (&String, &ServerConfig)| Some((name.clone(), server.display_name.clone()?));
+    gateway.display_names.store(Arc::new(loaded.config.servers.iter().filter_map(shown).collect()));
 }
 
 /// Watches the files of handlers, where there are any.

@@ -101,6 +101,8 @@ pub struct Gateway {
     pub needs_restart: ArcSwap<Vec<String>>,
     /// Servers that are configured and lack a value they need, and which one.
     pub disabled: ArcSwap<BTreeMap<String, String>>,
+    /// What operators call servers, where that is not their name.
+    pub display_names: ArcSwap<BTreeMap<String, String>>,
     pub started: Instant,
     /// Cancelled when the gateway stops.
     pub stopping: CancellationToken,
@@ -140,6 +142,7 @@ impl Gateway {
             reload_problem: ArcSwapOption::empty(),
             needs_restart: ArcSwap::default(),
             disabled: ArcSwap::default(),
+            display_names: ArcSwap::default(),
             started: Instant::now(),
             stopping: CancellationToken::new(),
             published: ArcSwap::from_pointee(Published::of(&[], Naming::Prefixed, &BTreeMap::new())),

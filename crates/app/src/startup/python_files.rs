@@ -11,10 +11,14 @@ use toolgate_config::{Config, LoadedFiles, Sources};
 const MOST_FOLDERS: usize = 1000;
 const DEEPEST: usize = 12;
 
-/// The folders with the files of all handlers that are watched.
+/// The folders with the files of all handlers that are watched. What the gateway itself writes is not: the journal that is
+/// kept beside them changes with every call.
 pub(crate) fn folders(config: &Config) -> LoadedFiles {
     let watched = config.servers.values().filter_map(|server| server.sources.as_ref());
-    let mut folders: Vec<PathBuf> = watched.filter(|sources| sources.watch).flat_map(folders_of).collect();
+    let own = [config.state_dir.as_ref(), config.ledger.dir.as_ref()];
+    let is_own = |folder: &PathBuf| own.iter().flatten().any(|own| folder.starts_with(own));
+    let watched = watched.filter(|sources| sources.watch).flat_map(folders_of);
+    let mut folders: Vec<PathBuf> = watched.filter(|folder| !is_own(folder)).collect();
     folders.sort();
     folders.dedup();
     LoadedFiles { files: Vec::new(), folders }
@@ -75,6 +79,8 @@ fn holds_sources(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use toolgate_config::ServerConfig;
+
     use super::*;
 
     #[test]
@@ -99,6 +105,12 @@ mod tests {
         check("shop/__pycache__/orders.py", false);
         check("shop/.venv/module.py", false);
         check("other/module.py", false);
-        assert_eq!(version(&Sources { watch: false, ..sources }), None);
+        assert_eq!(version(&Sources { watch: false, ..sources.clone() }), None);
+
+        fs::create_dir_all(at("shop/state/ledger")).unwrap();
+        let server = ServerConfig { sources: Some(sources), ..ServerConfig::default() };
+        let servers = [("shop".to_owned(), server)].into();
+        let config = Config { servers, state_dir: Some(at("shop/state")), ..Config::default() };
+        assert_eq!(folders(&config).folders, [at("shop"), at("shop/parts")]);
     }
 }

@@ -3,6 +3,8 @@
 //! Balancers and probes ask without credentials and need a word only. Names, states and causes are for callers that the
 //! door lets in, and of servers that are there for them.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -39,12 +41,13 @@ fn report_on(gateway: &Gateway, is_shown: impl Fn(&str) -> bool) -> Value {
     let reload = gateway.reload_problem.load_full();
     let shows_all = shown.len() == members.len();
     let disabled = gateway.disabled.load_full();
+    let display_names = gateway.display_names.load();
     json!({
         "status": status(gateway),
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_seconds": gateway.started.elapsed().as_secs(),
         "sessions": gateway.sessions.count(),
-        "servers": shown.iter().map(|member| of_server(member)).collect::<Vec<_>>(),
+        "servers": shown.iter().map(|member| of_server(member, &display_names)).collect::<Vec<_>>(),
         // These may name what is not shown.
         "disabled": Some(&*disabled).filter(|_| shows_all),
         "reload_problem": reload.as_deref().filter(|_| shows_all),
@@ -60,12 +63,13 @@ fn in_a_word(gateway: &Gateway) -> Value {
     json!({"status": status(gateway), "servers_total": members.len(), "servers_well": ready})
 }
 
-fn of_server(member: &Member) -> Value {
+fn of_server(member: &Member, display_names: &BTreeMap<String, String>) -> Value {
     let status = member.status();
     let listing = member.listing.load();
     let count = |kind| listing.as_ref().map_or(0, |listing| listing.entries(kind).len());
     json!({
         "name": &**member.server.name(),
+        "display_name": display_names.get(&**member.server.name()),
         "state": status.state.to_string(),
         "cause": status.cause,
         "since_seconds": status.since.elapsed().as_secs(),

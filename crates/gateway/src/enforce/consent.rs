@@ -76,6 +76,7 @@ async fn by_operator(
     drop(place);
     match answer {
         Ok(Ok(Answer::Approved)) => Ok(waiting.approve()),
+        Ok(Ok(Answer::Refused(reason))) if reason.is_empty() => Err(waiting.refuse("it was refused")),
         Ok(Ok(Answer::Refused(reason))) => Err(waiting.refuse(&format!("it was refused: {reason}"))),
         Ok(Err(_)) | Err(_) => Err(waiting.refuse("nobody agreed in time")),
     }
