@@ -137,8 +137,8 @@ fn a_test_of_servers_as_json() {
     let mut report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert!(report["milliseconds"].take().is_u64());
     let server = json!({
-        "name": "plain", "state": "ready", "cause": null, "transport": "stdio", "target": PLAIN_SERVER,
-        "version": "2026-07-28", "tools": 2, "prompts": 1, "resources": 1, "skills": 0,
+        "name": "plain", "display_name": null, "state": "ready", "cause": null, "transport": "stdio",
+        "target": PLAIN_SERVER, "version": "2026-07-28", "tools": 2, "prompts": 1, "resources": 1, "skills": 0,
     });
     assert_eq!(report, json!({"reached": true, "milliseconds": null, "servers": [server]}));
 }

@@ -8,6 +8,22 @@ use crate::MASK;
 use crate::node::{Node, Value};
 use crate::reference;
 
+/// The last words of options that are followed by a secret.
+const SECRETS: [&str; 12] = [
+    "token",
+    "key",
+    "apikey",
+    "secret",
+    "password",
+    "passwd",
+    "pwd",
+    "pass",
+    "passphrase",
+    "credential",
+    "credentials",
+    "authorization",
+];
+
 /// Masks the texts with references that a record was written with.
 pub(crate) fn mask_written(record: &mut Node) {
     for entry in record.entries_mut().into_iter().flatten() {
@@ -55,10 +71,37 @@ pub(crate) fn address(text: &str) -> String {
     shown
 }
 
-/// An argument: the name of an option stays, and so do paths. One without references is masked only if it is an address.
-pub(crate) fn argument(text: &str) -> String {
+/// All arguments: what follows an option that names a secret or a header is masked too.
+pub(crate) fn arguments(texts: &[String]) -> Vec<String> {
+    let before = std::iter::once("").chain(texts.iter().map(String::as_str));
+    let shown = before.zip(texts).map(|(before, text)| match before {
+        "--header" | "-H" => header(text),
+        option if names_a_secret(option) && !text.starts_with('-') => hidden(text),
+        _ => argument(text),
+    });
+    shown.collect()
+}
+
+/// A header as programs take it for an argument: `Name: value`.
+fn header(text: &str) -> String {
+    split(text, ":")
+        .map_or_else(|| hidden(text), |(name, value)| format!("{name}: {}", hidden(value.trim_start())))
+}
+
+/// Whether an option ends with a word for a secret: `--api-key`, but not `--key-file`.
+fn names_a_secret(option: &str) -> bool {
+    let last = option.split(['-', '_', '=']).rfind(|word| !word.is_empty()).unwrap_or_default();
+    option.starts_with('-') && SECRETS.iter().any(|secret| last.eq_ignore_ascii_case(secret))
+}
+
+/// An argument: the name of an option stays, and so do paths. One without references is masked only if it is an address,
+/// or the value of an option that names a secret.
+fn argument(text: &str) -> String {
     let option = split(text, "=").filter(|(name, _)| name.starts_with('-'));
     let (option, value) = text.split_at(option.map_or(0, |(name, _)| name.len() + "=".len()));
+    if names_a_secret(option) {
+        return option.to_owned() + &hidden(value);
+    }
     let is_scheme = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     if split(value, "://").is_some_and(|(scheme, _)| is_scheme(scheme)) {
         return option.to_owned() + &address(value);
@@ -140,7 +183,8 @@ mod tests {
     #[test]
     fn arguments_keep_references_options_and_paths() {
         let check = |text: &str, shown: &str| assert_eq!(argument(text), shown);
-        check("--token=abc", "--token=abc");
+        check("--token=abc", "--token=***");
+        check("--key-file=/abc", "--key-file=/abc");
         check("--token=abc${X}", "--token=***${X}");
         check("--token=${X}", "--token=${X}");
         check("sk-live-${X}-end", "***${X}***");
@@ -152,5 +196,18 @@ mod tests {
         check("postgres://me:pw@h/db", "postgres://***@h/db");
         check("{\"key\": \"pw${X}\", \"at\": \"http://h\"}", "***${X}***");
         check("s/$1/$$2/", "s/$1/$$2/");
+    }
+
+    #[test]
+    fn what_follows_an_option_for_a_secret_is_masked() {
+        let check = |texts: &[&str], shown: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(arguments(&texts), shown);
+        };
+        check(&["--api-key", "abc", "more"], &["--api-key", "***", "more"]);
+        check(&["--use-token", "--verbose"], &["--use-token", "--verbose"]);
+        check(&["--header", "Authorization: Bearer abc"], &["--header", "Authorization: ***"]);
+        check(&["-H", "X-Key:${KEY}"], &["-H", "X-Key: ${KEY}"]);
+        check(&["token", "abc"], &["token", "abc"]);
     }
 }
