@@ -37,7 +37,8 @@ fn all_steps(root: &Path) -> Vec<Step> {
         Step::new(
             "unit and scene tests",
             root,
-            "cargo test --profile quick --workspace --no-fail-fast --locked",
+            // No documentation has tests; examples are programs, which are built and used here.
+            "cargo test --profile quick --workspace --all-targets --no-fail-fast --locked",
         )
         .with("TOOLGATE_BIN", &binary),
         Step::new("fuzz", root, "cargo xtask fuzz"),
