@@ -1,12 +1,13 @@
-//! Generated rules: what is served in lists is what can be called, for every caller.
+//! Generated rules: what is served in lists is what can be called, for every caller. Generated arguments: what does not fit
+//! does not run.
 
 use std::collections::BTreeSet;
 
 use harness::{Era, Setup};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::shop::Shop;
-use super::{caller, listed};
+use super::{caller, gateway, listed};
 use crate::chance::Chance;
 
 const TOOLS: [&str; 6] = ["buy", "break", "upset", "long", "vault", "count"];
@@ -30,6 +31,57 @@ fn policy(chance: &mut Chance) -> String {
     let rules: Vec<String> = (0..chance.below(6)).map(|_| rule(chance)).collect();
     let default = ["allow", "deny"][chance.below(2)];
     format!("policy: {{default: {default}, rules: [{}]}}\n", rules.join(", "))
+}
+
+/// A value for an argument of `strict`, and whether it fits.
+fn value(chance: &mut Chance, argument: &str) -> (Value, bool) {
+    let values = match argument {
+        "kind" => [(json!("tea"), true), (json!("cup"), true), (json!("pot"), false), (json!(1), false)],
+        "amount" => [(json!(9), true), (json!(1), true), (json!(0), false), (json!("1"), false)],
+        "name" => [(json!("ann"), true), (json!("x"), false), (json!("Ann"), false), (json!(["ann"]), false)],
+        "tags" => [
+            (json!(["a", "b"]), true),
+            (json!([]), true),
+            (json!(["a", 1]), false),
+            (json!(["a", "b", "c"]), false),
+        ],
+        _ => [0, 1, 2, 3].map(|number| (json!(number), false)),
+    };
+    values[chance.below(4)].clone()
+}
+
+/// Arguments, and whether they fit.
+fn arguments(chance: &mut Chance) -> (Value, bool) {
+    let mut members = Map::new();
+    let mut fit = true;
+    for (argument, share) in [("kind", 8), ("amount", 2), ("name", 2), ("tags", 2), ("colour", 1)] {
+        if chance.below(10) < share {
+            let (value, fits) = value(chance, argument);
+            members.insert(argument.to_owned(), value);
+            fit &= fits;
+        } else {
+            fit &= argument != "kind";
+        }
+    }
+    (Value::Object(members), fit)
+}
+
+#[test]
+fn what_does_not_fit_the_schema_never_runs() {
+    let shop = Shop::open();
+    let gateway = gateway(&shop, "", "");
+    let clients = Era::BOTH.map(|era| caller(&gateway, era, "anna"));
+    let mut chance = Chance::new(11);
+    let mut ran = 0;
+    for round in 0..400 {
+        let (arguments, fit) = arguments(&mut chance);
+        let answer = clients[round % 2].call("shop__strict", &arguments);
+        let code = answer.answer["error"]["code"].as_i64();
+        assert_eq!(code, (!fit).then_some(-32602), "{arguments}: {}", answer.answer);
+        ran += usize::from(fit);
+        assert_eq!(shop.orders("strict"), ran, "{arguments}");
+    }
+    assert!((50..350).contains(&ran), "{ran}");
 }
 
 #[test]

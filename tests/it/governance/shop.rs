@@ -185,6 +185,12 @@ fn tools() -> Value {
     let plain = ["buy", "hold", "break", "upset", "long", "vault", "later"];
     let mut tools: Vec<Value> = plain.iter().map(|name| json!({"name": name, "inputSchema": any})).collect();
     tools.push(json!({"name": "count", "inputSchema": count}));
+    let strict = json!({"type": "object", "required": ["kind"], "additionalProperties": false, "properties": {
+        "kind": {"enum": ["tea", "cup"]},
+        "amount": {"type": "integer", "minimum": 1, "maximum": 9},
+        "name": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"},
+        "tags": {"type": "array", "maxItems": 2, "items": {"type": "string"}}}});
+    tools.push(json!({"name": "strict", "inputSchema": strict}));
     tools.push(json!({"name": "headed", "inputSchema": headed}));
     Value::Array(tools)
 }
