@@ -16,6 +16,8 @@ pub struct Call {
     pub native: Option<(Span, Arc<str>)>,
     /// Who asks.
     pub caller: Arc<Caller>,
+    /// Where it waits when the server has enough to do: calls of one line come one after the other, lines in turn.
+    pub line: u64,
     /// What a server that relies on us is told of the call besides, as members of `_meta`.
     pub told: Option<Arc<str>>,
     /// `Mcp-Param-…` headers (name without prefix, value as it is), for a modern server over HTTP.

@@ -1,4 +1,4 @@
-//! How many calls are under way at a time, over all servers. Further ones wait, each caller in its own line, and the
+//! How many calls are under way at a time, at one server or over all. Further ones wait, each caller in its own line, and the
 //! lines are served in turn: who has a thousand calls waiting delays the one call of another by one and not by a
 //! thousand. No caller can fill all places for waiting; the more callers wait, the smaller is the share of each.
 //!
@@ -9,9 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, oneshot};
-
-/// How many calls may wait for each that is under way.
-const WAITING_PER_PLACE: usize = 4;
 
 /// The places for calls.
 #[derive(Debug)]
@@ -30,7 +27,7 @@ pub struct Place<'a>(&'a Capacity);
 /// More calls wait than may, over all or of one caller.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0} calls wait already, as many as may for this caller")]
-pub struct Full(usize);
+pub struct Full(pub usize);
 
 /// Those who wait, by caller.
 #[derive(Debug, Default)]
@@ -48,23 +45,28 @@ struct Waiter {
 }
 
 impl Capacity {
-    /// Room for this many calls at a time.
-    pub fn new(places: usize) -> Capacity {
+    /// Room for so many calls at a time, while so many may wait.
+    pub fn new(places: usize, max_waiting: usize) -> Capacity {
         let places = places.clamp(1, Semaphore::MAX_PERMITS);
         Capacity {
             places: Semaphore::new(places),
             waiting: AtomicUsize::new(0),
-            max_waiting: places.saturating_mul(WAITING_PER_PLACE),
+            max_waiting,
             lines: Mutex::default(),
         }
     }
 
+    /// A place for a call, where there is one without waiting. Nobody passes those who wait.
+    pub fn place_at_once(&self) -> Option<Place<'_>> {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            return None;
+        }
+        self.free()
+    }
+
     /// A place for a call of a caller, when its turn has come.
     pub async fn place(&self, caller: u64) -> Result<Place<'_>, Full> {
-        // Nobody passes those who wait.
-        if self.waiting.load(Ordering::SeqCst) == 0
-            && let Some(place) = self.free()
-        {
+        if let Some(place) = self.place_at_once() {
             return Ok(place);
         }
         let mut waiting = match self.enter(caller)? {
@@ -227,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn callers_are_served_in_turn() {
-        let capacity = Arc::new(Capacity::new(4));
+        let capacity = Arc::new(Capacity::new(4, 16));
         let taken: Vec<_> = [(); 4].map(|()| capacity.free().unwrap()).into();
         let mut calls = Vec::new();
         for (caller, name) in
@@ -258,7 +260,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_caller_takes_all_the_waiting_places() {
-        let capacity = Arc::new(Capacity::new(1));
+        let capacity = Arc::new(Capacity::new(1, 4));
         let first = capacity.place(ANNA).await.unwrap();
         let mut calls = vec![waits(&capacity, ANNA, "a1").await, waits(&capacity, ANNA, "a2").await];
         assert!(capacity.place(ANNA).await.is_err(), "half of the four");
@@ -273,7 +275,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_leaves_makes_room_and_gives_its_place_on() {
-        let capacity = Arc::new(Capacity::new(1));
+        let capacity = Arc::new(Capacity::new(1, 4));
         let first = capacity.place(ANNA).await.unwrap();
         let gone = waits(&capacity, ANNA, "gone").await;
         drop(gone);
@@ -290,7 +292,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn no_place_is_lost_under_load() {
-        let capacity = Arc::new(Capacity::new(3));
+        let capacity = Arc::new(Capacity::new(3, 12));
         let calls: Vec<_> = (0..400_u64)
             .map(|number| {
                 let capacity = Arc::clone(&capacity);

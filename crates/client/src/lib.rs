@@ -13,6 +13,7 @@
 mod backoff;
 mod board;
 pub mod call;
+pub mod capacity;
 mod child;
 mod connection;
 pub mod content;

@@ -1,6 +1,6 @@
 //! One supervised server.
 
-mod admit;
+mod activity;
 mod ask;
 mod connect;
 mod health;
@@ -22,6 +22,7 @@ use toolgate_protocol::{Era, Message, Method};
 
 use crate::board::Board;
 use crate::call::{Answer, Call, CallError};
+use crate::capacity::Capacity;
 use crate::handshake::Known;
 use crate::link::Link;
 use crate::news::News;
@@ -29,7 +30,7 @@ use crate::ourselves;
 use crate::outbox::Outbox;
 use crate::spec::{ServerSpec, Transport};
 use crate::status::Status;
-use admit::{Active, Activity, Admission};
+use activity::{Active, Activity};
 use health::Pings;
 use pool::Pool;
 
@@ -52,7 +53,7 @@ struct Shared {
     /// The connection, while there is one. Read with every call, so without a lock.
     link: ArcSwapOption<Link>,
     /// Shared by all processes of a server.
-    admission: Arc<Admission>,
+    capacity: Arc<Capacity>,
     activity: Activity,
     wishes: watch::Sender<Wishes>,
     /// Someone wants a server that is asleep.
@@ -95,14 +96,14 @@ impl Server {
     /// Begins to supervise a server. Must be called within a tokio runtime.
     pub fn start(spec: ServerSpec, news: mpsc::Sender<News>) -> Server {
         let stop = CancellationToken::new();
-        let admission = Arc::new(Admission::new(spec.max_concurrency, spec.max_waiting));
+        let capacity = Arc::new(Capacity::new(spec.max_concurrency, spec.max_waiting));
         let _owner = Arc::new(Owner { stop: stop.clone() });
         if let (true, Transport::Stdio { .. }) = (spec.processes > 1, &spec.transport) {
-            let (pool, shared) = Pool::start(&spec, &admission, news, &stop);
+            let (pool, shared) = Pool::start(&spec, &capacity, news, &stop);
             return Server { shared, pool: Some(pool), _owner };
         }
         let board = Arc::new(Board::new(Arc::clone(&spec.name), news));
-        Server { shared: Shared::start(spec, board, admission, stop), pool: None, _owner }
+        Server { shared: Shared::start(spec, board, capacity, stop), pool: None, _owner }
     }
 
     /// The name it was given.
@@ -154,10 +155,10 @@ impl Server {
             }
         };
         let limit = call.timeout.unwrap_or(process.spec.call_timeout);
-        let _place = match process.admission.enter_at_once() {
+        let _place = match process.capacity.place_at_once() {
             Some(place) => place,
             None => {
-                let place = process.wait_for_a_place(limit).await?;
+                let place = process.wait_for_a_place(call.line, limit).await?;
                 // Whoever had the fewest calls when the waiting began may have the most by now, or be gone.
                 process = server.process_for(&call.message);
                 active = process.activity.enter();
@@ -255,13 +256,13 @@ impl Shared {
     fn start(
         spec: ServerSpec,
         board: Arc<Board>,
-        admission: Arc<Admission>,
+        capacity: Arc<Capacity>,
         stop: CancellationToken,
     ) -> Arc<Shared> {
         let shared = Arc::new(Shared {
             board,
             link: ArcSwapOption::empty(),
-            admission,
+            capacity,
             activity: Activity::new(),
             wishes: watch::Sender::new(Wishes::default()),
             demand: Notify::new(),

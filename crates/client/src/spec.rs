@@ -31,7 +31,7 @@ pub struct ServerSpec {
     pub health_interval: Option<Duration>,
     /// How long it may take to start and to be greeted.
     pub connect_timeout: Duration,
-    /// How many calls it gets at a time; further ones wait in order.
+    /// How many calls it gets at a time; further ones wait, those of different callers in turn.
     pub max_concurrency: usize,
     /// How many calls may wait.
     pub max_waiting: usize,

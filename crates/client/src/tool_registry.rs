@@ -116,6 +116,7 @@ impl ToolRegistry {
             message,
             native: None,
             caller,
+            line: 0,
             told: None,
             parameters: Vec::new(),
             timeout: definition.timeout,

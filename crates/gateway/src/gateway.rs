@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use toolgate_client::capacity::Capacity;
 
-use crate::capacity::Capacity;
 use crate::catalog::{Memory, Naming};
 use crate::downstream::cors::Cors;
 use crate::downstream::door::{Annex, Authenticate, ByAddress};
@@ -29,6 +29,9 @@ use crate::seal::{Seal, SealError};
 use crate::session::table::Sessions;
 use crate::session::{Session, sealed};
 use crate::subscriptions::Subscriptions;
+
+/// How many calls may wait for each that is under way.
+const WAITING_PER_PLACE: usize = 4;
 
 /// What is decided at start.
 #[derive(Clone, Debug)]
@@ -117,6 +120,7 @@ impl Gateway {
     /// A gateway without servers. Must be called within a tokio runtime.
     pub fn start(settings: Settings, gate: Gate) -> Result<Arc<Gateway>, SealError> {
         let seal = Arc::new(Seal::new(&settings.key)?);
+        let max_waiting = settings.max_concurrency.saturating_mul(WAITING_PER_PLACE);
         let tracker = TaskTracker::new();
         let gate = Arc::new(gate);
         let subscriptions = Arc::new(Subscriptions::new(Arc::clone(&gate)));
@@ -130,7 +134,7 @@ impl Gateway {
             gate,
             isolated: Isolated::new(Arc::clone(&subscriptions)),
             traffic: Arc::new(Traffic {
-                capacity: Capacity::new(settings.max_concurrency),
+                capacity: Capacity::new(settings.max_concurrency, max_waiting),
                 parked: Parked::new(Arc::clone(&seal)),
                 tasks: Tasks::default(),
             }),

@@ -5,7 +5,6 @@
 //! [`relay`] sends it there and brings back what the server says. Beside that path, [`fleet`] keeps the servers and [`published`] what clients see of them.
 
 pub mod approvals;
-pub mod capacity;
 pub mod catalog;
 pub mod downstream;
 pub mod enforce;

@@ -20,9 +20,8 @@ pub use passage::{Last, Passage, Piece};
 pub use tasks::Tasks;
 
 use bytes::Bytes;
+use toolgate_client::capacity::Capacity;
 use toolgate_protocol::{Message, Method};
-
-use crate::capacity::Capacity;
 
 /// What all requests under way have in common. One handle to all of it: each would be counted for each call, by all
 /// threads at one place.

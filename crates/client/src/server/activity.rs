@@ -1,70 +1,9 @@
-//! How many calls a server gets at a time, who waits, and whether anything is under way.
+//! Whether anything is under way at a server.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
-use tokio::time::timeout;
-
-/// Lets calls through in the order in which they came.
-#[derive(Debug)]
-pub(super) struct Admission {
-    places: Semaphore,
-    waiting: AtomicUsize,
-    max_waiting: usize,
-}
-
-/// Why a call is not let through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotAdmitted {
-    /// So many wait already.
-    Busy(usize),
-    /// Its turn did not come in time.
-    TooLate,
-}
-
-impl Admission {
-    /// Lets `max_concurrency` calls through at a time while at most `max_waiting` wait.
-    pub(super) fn new(max_concurrency: usize, max_waiting: usize) -> Admission {
-        let places = max_concurrency.clamp(1, Semaphore::MAX_PERMITS);
-        Admission { places: Semaphore::new(places), waiting: AtomicUsize::new(0), max_waiting }
-    }
-
-    /// A place for one call, kept until dropped; nothing where it would have to wait.
-    pub(super) fn enter_at_once(&self) -> Option<SemaphorePermit<'_>> {
-        self.places.try_acquire().ok()
-    }
-
-    /// The same, after waiting for it.
-    pub(super) async fn enter(&self, limit: Duration) -> Result<SemaphorePermit<'_>, NotAdmitted> {
-        let counted = Counted::enter(&self.waiting);
-        if counted.before >= self.max_waiting {
-            return Err(NotAdmitted::Busy(counted.before));
-        }
-        match timeout(limit, self.places.acquire()).await {
-            Ok(Ok(place)) => Ok(place),
-            Ok(Err(_)) | Err(_) => Err(NotAdmitted::TooLate),
-        }
-    }
-}
-
-/// One more in a count, until dropped.
-struct Counted<'a> {
-    count: &'a AtomicUsize,
-    before: usize,
-}
-
-impl<'a> Counted<'a> {
-    fn enter(count: &'a AtomicUsize) -> Counted<'a> {
-        Counted { count, before: count.fetch_add(1, Ordering::AcqRel) }
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
-    }
-}
+use tokio::sync::Notify;
 
 /// What is under way, and since when nothing is.
 #[derive(Debug)]
@@ -148,38 +87,5 @@ impl Drop for Active<'_> {
             self.0.last.store(self.0.now(), Ordering::Release);
             self.0.still.notify_waiters();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    const LONG: Duration = Duration::from_secs(60);
-
-    #[tokio::test]
-    async fn calls_wait_in_order_and_too_many_are_refused() {
-        let admission = Admission::new(1, 2);
-        let first = admission.enter_at_once().unwrap();
-        let mut second = Box::pin(admission.enter(LONG));
-        let mut third = Box::pin(admission.enter(LONG));
-        assert!((&mut second).now_or_never().is_none());
-        assert!((&mut third).now_or_never().is_none());
-        assert_eq!(admission.enter(LONG).await.unwrap_err(), NotAdmitted::Busy(2));
-        drop(first);
-        assert!((&mut third).now_or_never().is_none(), "the third came before the second");
-        let second = second.await.unwrap();
-        drop(second);
-        assert!(third.await.is_ok());
-        assert_eq!(admission.waiting.load(Ordering::Relaxed), 0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whose_turn_does_not_come_goes_away() {
-        let admission = Admission::new(1, 2);
-        let _first = admission.enter(LONG).await.unwrap();
-        assert_eq!(admission.enter(LONG).await.unwrap_err(), NotAdmitted::TooLate);
     }
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
 use toolgate_protocol::era::Outgoing;
 use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::{Era, Message, Method};
 
 use super::Shared;
-use super::admit::{Active, NotAdmitted};
+use super::activity::Active;
 use crate::call::{Answer, Call, CallError, Caller};
+use crate::capacity::{Full, Place};
 use crate::connection::{Ask, WireError};
 use crate::link::Link;
 use crate::ourselves;
@@ -56,11 +56,12 @@ impl Shared {
     }
 
     /// A place for a call that did not get one at once.
-    pub(super) async fn wait_for_a_place(&self, limit: Duration) -> Result<SemaphorePermit<'_>, CallError> {
-        self.admission.enter(limit).await.map_err(|refusal| match refusal {
-            NotAdmitted::Busy(waiting) => CallError::Busy { server: self.name(), waiting },
-            NotAdmitted::TooLate => CallError::Timeout { server: self.name(), limit },
-        })
+    pub(super) async fn wait_for_a_place(&self, line: u64, limit: Duration) -> Result<Place<'_>, CallError> {
+        match timeout(limit, self.capacity.place(line)).await {
+            Ok(Ok(place)) => Ok(place),
+            Ok(Err(Full(waiting))) => Err(CallError::Busy { server: self.name(), waiting }),
+            Err(_) => Err(CallError::Timeout { server: self.name(), limit }),
+        }
     }
 
     /// A request of our own. It needs no place: lists must be had even while clients keep the server busy.

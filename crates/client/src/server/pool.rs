@@ -13,8 +13,8 @@ use toolgate_protocol::Message;
 use toolgate_protocol::message::Field;
 
 use super::Shared;
-use super::admit::Admission;
 use crate::board::Board;
+use crate::capacity::Capacity;
 use crate::news::{News, What};
 use crate::spec::{ServerSpec, Transport};
 use crate::status::{State, Status};
@@ -44,14 +44,14 @@ impl Pool {
     /// Begins to supervise all processes; the first of them comes back too.
     pub(super) fn start(
         spec: &ServerSpec,
-        admission: &Arc<Admission>,
+        capacity: &Arc<Capacity>,
         news: mpsc::Sender<News>,
         stop: &CancellationToken,
     ) -> (Arc<Pool>, Arc<Shared>) {
         let (telling, told) = mpsc::channel(NEWS);
         let start = |number: usize| {
             let board = Arc::new(Board::new(Arc::clone(&spec.name), telling.clone()));
-            Shared::start(numbered(spec, number), board, Arc::clone(admission), stop.clone())
+            Shared::start(numbered(spec, number), board, Arc::clone(capacity), stop.clone())
         };
         let first = start(1);
         let others = (2..=spec.processes.min(MOST)).map(start);

@@ -36,6 +36,7 @@ fn long_call(bytes: usize) -> Call {
         message: Message::parse(Bytes::from(message.to_string())).unwrap(),
         native: None,
         caller: caller(1),
+        line: 0,
         told: None,
         parameters: Vec::new(),
         timeout: None,

@@ -115,6 +115,7 @@ pub(crate) fn call(tool: &str, caller: Arc<Caller>) -> Call {
     Call {
         message: Message::parse(Bytes::from(message.to_string())).unwrap(),
         native: None,
+        line: caller.key,
         caller,
         told: None,
         parameters: Vec::new(),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
-use toolgate_client::{CallError, Outbox, State};
+use toolgate_client::{Call, CallError, Outbox, State};
 
 use crate::rig::{LONG, Rig, call, caller, eventually, scripted, spec};
 
@@ -66,6 +67,42 @@ async fn calls_beyond_the_bounds_wait_or_are_refused() {
     }
     drop(running);
     assert!(waiting.await.is_ok());
+}
+
+#[tokio::test]
+async fn callers_wait_for_a_server_in_turn() {
+    let mut spec = spec(scripted("legacy"));
+    spec.max_concurrency = 1;
+    let rig = Rig::start(spec);
+    rig.tool("echo").await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
+    assert!(futures_util::poll!(&mut running).is_pending());
+    // Two of one caller, then one of another: the first of each comes before the second of any.
+    let waiting = FuturesUnordered::new();
+    for (key, name) in [(1, "first of one"), (1, "second of one"), (2, "first of two")] {
+        let call = rig.server.call(call("echo", caller(key)), &outbox);
+        let mut named = Box::pin(call.map(move |answer| answer.map(|_| name)));
+        assert!(futures_util::poll!(&mut named).is_pending(), "{name}");
+        waiting.push(named);
+    }
+    drop(running);
+    let order: Vec<_> = waiting.map(Result::unwrap).collect().await;
+    assert_eq!(order, ["first of one", "first of two", "second of one"]);
+}
+
+#[tokio::test]
+async fn a_call_whose_turn_does_not_come_is_given_up_after_its_time() {
+    let mut spec = spec(scripted("legacy"));
+    spec.max_concurrency = 1;
+    let rig = Rig::start(spec);
+    rig.tool("echo").await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
+    assert!(futures_util::poll!(&mut running).is_pending());
+    let waiting = Call { timeout: Some(Duration::from_millis(50)), ..call("echo", caller(1)) };
+    let refused = rig.server.call(waiting, &outbox).await;
+    assert!(matches!(refused, Err(CallError::Timeout { .. })), "{refused:?}");
 }
 
 #[tokio::test]

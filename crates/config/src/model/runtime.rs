@@ -13,7 +13,7 @@ use crate::duration::{self, DurationText};
 pub struct RuntimeConfig {
     /// Client sessions at one time; more are refused.
     pub max_sessions: usize,
-    /// Calls under way at one time, over all servers; more wait.
+    /// Calls under way at one time, over all servers; more wait, those of different callers in turn.
     pub max_concurrency: usize,
     /// Child processes at one time. Where there are as many, a further one waits for as long as it may take to start, and is
     /// down with that reason if none has ended by then.

@@ -69,7 +69,7 @@ pub struct ServerConfig {
     #[serde(with = "duration::plain")]
     #[schemars(with = "DurationText")]
     pub connect_timeout: Duration,
-    /// Calls to it at one time; more wait.
+    /// Calls to it at one time; more wait, those of different callers in turn.
     pub max_concurrency: usize,
     /// How many processes of the program share the calls, for `stdio`. Each call goes to the one with least to do, and a
     /// crash ends only the calls of one. Only for programs that keep nothing between calls. With `isolation: client`,
@@ -154,7 +154,7 @@ impl ServerConfig {
     pub fn masked(&self) -> Self {
         let mut masked = self.clone();
         masked.url = masked.url.as_deref().map(shown::address);
-        masked.args = masked.args.iter().map(|text| shown::argument(text)).collect();
+        masked.args = shown::arguments(&self.args);
         for (place, text) in &self.written {
             let index =
                 place.strip_prefix("args[").and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok());

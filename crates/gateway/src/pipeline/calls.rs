@@ -177,7 +177,9 @@ fn relay(
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
     let told = tells_caller.then(|| stand_in::told_of(client));
-    let call = Call { message: message.clone(), native, caller: client.caller(), told, parameters, timeout };
+    let line = client.principal().number;
+    let call =
+        Call { message: message.clone(), native, caller: client.caller(), line, told, parameters, timeout };
     if let Some(skill) = skill.filter(|_| matches!(asked.method, Method::ResourcesRead | Method::ToolsCall)) {
         // Who may not read the document of a skill may not read its files either, which rules need not name.
         denial::permission(&gateway.gate, client, narrowing, &Arc::new(skill), message)?;

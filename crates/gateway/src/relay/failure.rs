@@ -1,9 +1,8 @@
 //! What a client is told when its server gave no answer.
 
 use toolgate_client::CallError;
+use toolgate_client::capacity::Full;
 use toolgate_protocol::{Code, ErrorReply, text};
-
-use crate::capacity::Full;
 
 /// The error for a call that got no answer: what, why, and whether to try again.
 pub fn reply(error: &CallError) -> ErrorReply {

@@ -14,12 +14,12 @@ use futures_util::future::BoxFuture;
 use http::header::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 use toolgate_client::call::Answer;
+use toolgate_client::capacity::Full;
 use toolgate_client::{Call, CallError, Outbox, Question, Server};
 use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
 use toolgate_protocol::{Era, ErrorReply, Message};
 
-use crate::capacity::Full;
 use crate::enforce::closing::{self, Closing};
 use crate::enforce::consent;
 use crate::relay::asking::OpenQuestions;

@@ -50,6 +50,7 @@ fn call(timeout: Option<Duration>) -> Call {
         message: Message::parse(Bytes::from_static(message)).unwrap(),
         native: None,
         caller: Arc::new(Caller { key: 1, envelope, log_level: None }),
+        line: 0,
         told: None,
         parameters: Vec::new(),
         timeout,

@@ -4,13 +4,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use toolgate_client::capacity::Capacity;
 use toolgate_client::in_process::{Pipe, Serve};
 use toolgate_client::{Call, Caller, InProcess, Server, ServerSpec};
 use toolgate_protocol::Era;
 use toolgate_protocol::era::Envelope;
 
 use super::*;
-use crate::capacity::Capacity;
 use crate::principal::Principal;
 use crate::relay::passage::{Cleared, Way};
 use crate::relay::{Tasks, Traffic};
@@ -63,7 +63,7 @@ impl Scene {
         let envelope = Envelope::new(Era::Modern, Bytes::from_static(br#"{"elicitation":{}}"#), None);
         Scene {
             server: Server::start(spec, news),
-            traffic: Arc::new(Traffic { capacity: Capacity::new(10), parked, tasks: Tasks::default() }),
+            traffic: Arc::new(Traffic { capacity: Capacity::new(10, 40), parked, tasks: Tasks::default() }),
             client: Client::Modern {
                 caller: Arc::new(Caller { key: 1, envelope, log_level: None }),
                 principal: Arc::new(Principal::named("ann")),
@@ -78,6 +78,7 @@ impl Scene {
             message: message.clone(),
             native: None,
             caller: self.client.caller(),
+            line: 0,
             told: None,
             parameters: Vec::new(),
             timeout: Some(timeout),
