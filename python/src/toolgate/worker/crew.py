@@ -30,7 +30,7 @@ TICK: Final = 0.004
 """How long a call may keep the leader, in seconds; up to twice that if it begins just after a tick."""
 QUIET_TICKS: Final = 64
 """After how many ticks without a call the supervisor goes to sleep. Waking it costs as much as several calls."""
-COMPANY: Final = 0.0005
+COMPANY: Final = 0.0001
 """How long an answer may wait for others to be written with it, in seconds."""
 
 
