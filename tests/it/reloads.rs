@@ -173,8 +173,10 @@ fn a_thousand_reloads_leave_nothing_behind() {
     reload(1..200);
     let (memory, files) = (resident_kilobytes(gateway.id()), open_files(gateway.id()));
     reload(200..1000);
-    let grown = resident_kilobytes(gateway.id()).saturating_sub(memory);
-    assert!(grown < 4096, "{grown} KiB more than the {memory} KiB after 200 reloads");
+    // The last ones that were replaced may still be on their way out.
+    eventually("memory is as after 200 reloads", || {
+        (resident_kilobytes(gateway.id()) < memory + 4096).then_some(())
+    });
     eventually("no more files are open than before", || {
         (open_files(gateway.id()) <= files + 8).then_some(())
     });
