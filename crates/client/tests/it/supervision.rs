@@ -69,12 +69,17 @@ async fn calls_beyond_the_bounds_wait_or_are_refused() {
     assert!(waiting.await.is_ok());
 }
 
-#[tokio::test]
-async fn callers_wait_for_a_server_in_turn() {
+async fn with_one_place() -> Rig {
     let mut spec = spec(scripted("legacy"));
     spec.max_concurrency = 1;
     let rig = Rig::start(spec);
     rig.tool("echo").await.unwrap();
+    rig
+}
+
+#[tokio::test]
+async fn callers_wait_for_a_server_in_turn() {
+    let rig = with_one_place().await;
     let outbox = Arc::new(Outbox::default());
     let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
     assert!(futures_util::poll!(&mut running).is_pending());
@@ -93,10 +98,7 @@ async fn callers_wait_for_a_server_in_turn() {
 
 #[tokio::test]
 async fn a_call_whose_turn_does_not_come_is_given_up_after_its_time() {
-    let mut spec = spec(scripted("legacy"));
-    spec.max_concurrency = 1;
-    let rig = Rig::start(spec);
-    rig.tool("echo").await.unwrap();
+    let rig = with_one_place().await;
     let outbox = Arc::new(Outbox::default());
     let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
     assert!(futures_util::poll!(&mut running).is_pending());
@@ -172,10 +174,7 @@ async fn calls_of_a_server_that_was_replaced_go_to_its_successor() {
 
 #[tokio::test]
 async fn our_own_requests_need_no_place() {
-    let mut spec = spec(scripted("legacy"));
-    spec.max_concurrency = 1;
-    let rig = Rig::start(spec);
-    rig.tool("echo").await.unwrap();
+    let rig = with_one_place().await;
     let outbox = Arc::new(Outbox::default());
     let mut running = Box::pin(rig.server.call(call("silent", caller(1)), &outbox));
     let params = json!({"name": "echo"}).to_string();
