@@ -24,9 +24,9 @@ pub struct Capacity {
 #[derive(Debug)]
 pub struct Place<'a>(&'a Capacity);
 
-/// More calls wait than may, over all or of one caller.
+/// More calls wait than may, over all or of one caller; how many over all.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("{0} calls wait already, as many as may for this caller")]
+#[error("{0} calls wait already, and no more of this caller may")]
 pub struct Full(pub usize);
 
 /// Those who wait, by caller.
@@ -73,7 +73,7 @@ impl Capacity {
             Entered::Placed(place) => return Ok(place),
             Entered::Waiting(waiting) => waiting,
         };
-        // The other end is dropped with the lines only, that is with the gateway.
+        // The other end is dropped with the lines only, that is with this.
         let _ = (&mut waiting.called).await;
         waiting.is_placed = true;
         Ok(Place(self))
@@ -104,7 +104,7 @@ impl Capacity {
         let all: usize = self.waiting.load(Ordering::SeqCst) - 1;
         if in_line >= share || all >= self.max_waiting {
             self.waiting.fetch_sub(1, Ordering::SeqCst);
-            return Err(Full(in_line));
+            return Err(Full(all));
         }
         let (call, called) = oneshot::channel();
         lines.last_ticket += 1;

@@ -6,10 +6,11 @@
 use std::path::Path;
 
 use foldhash::{HashMap, HashMapExt};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::block::Entry;
 use super::block_table::BlockWriter;
+use super::pool::writing;
 use super::statistics::Sums;
 use super::{Store, StoreError};
 use crate::calendar::Calendar;
@@ -88,7 +89,7 @@ fn ship_batch(
 ) -> Result<Shipped, StoreError> {
     let sqlite = |source| store.pool.error(source);
     let name = replica_of(folder);
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
+    let transaction = writing(connection).map_err(sqlite)?;
     let (replica, start) = replica_position(&transaction, &name).map_err(sqlite)?;
     let mut walk = FolderWalk::new(folder, start, end)?;
     let mut batch = Batch {

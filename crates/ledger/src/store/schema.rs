@@ -1,8 +1,9 @@
 //! The tables of the index.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::conversion;
+use super::pool::writing;
 
 /// A call's id is its writer's id above these bits and its sequence in them. A block has the id of its first call.
 const SEQUENCE_BITS: u32 = 40;
@@ -94,7 +95,7 @@ pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(connection)? >= VERSION {
         return Ok(());
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = writing(connection)?;
     // Another process may have been faster.
     if version(&transaction)? < VERSION {
         transaction.execute_batch(SCHEMA)?;
