@@ -255,8 +255,8 @@ impl Found {
 
     fn judge(self, bytes: Bytes) -> Result<Message, Unreadable> {
         let shape = |place: Option<Span>| place.and_then(|place| Shape::of(place.of(&bytes)));
-        let id_shape = shape(self.id);
-        let id = self.id.filter(|_| matches!(id_shape, Some(Shape::String | Shape::Number)));
+        // An id that no message may have is not repeated either: the refusal would be no message itself.
+        let id = self.id.filter(|place| is_id(place.of(&bytes)));
         let refuse =
             |what: &str| Err(not_a_message(what, id.map(|place| bytes.slice(place.start()..place.end()))));
         if self.version.and_then(|place| text::string(place.of(&bytes))).as_deref() != Some("2.0") {
@@ -265,10 +265,16 @@ impl Found {
         if let Some(name) = self.repeated {
             return refuse(&format!("'{name}' is written twice"));
         }
-        if let Some(place) = self.id
-            && let Err(what) = judge_id(place.of(&bytes), self.method.is_some(), self.error.is_some())
-        {
-            return refuse(what);
+        if let (Some(place), None) = (self.id, id) {
+            let may_be_null = self.error.is_some() && self.method.is_none();
+            match Shape::of(place.of(&bytes)) {
+                Some(Shape::Null) if may_be_null => {}
+                Some(Shape::Null) => return refuse("'id' must not be null"),
+                Some(Shape::Number) => {
+                    return refuse("'id' must be a string or a whole number, not a fraction");
+                }
+                _ => return refuse("'id' must be a string or a whole number"),
+            }
         }
         let (kind, body) = match (self.method, self.result, self.error) {
             (Some(_), None, None) => {
@@ -313,15 +319,17 @@ impl Found {
     }
 }
 
-/// An id is a string or a whole number. `null` is allowed only where an error could not tell which request it is for.
-fn judge_id(id: &[u8], request: bool, error: bool) -> Result<(), &'static str> {
-    match Shape::of(id) {
-        Some(Shape::String) => Ok(()),
-        Some(Shape::Number) if id.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => Ok(()),
-        Some(Shape::Number) => Err("'id' must be a string or a whole number, not a fraction"),
-        Some(Shape::Null) if error && !request => Ok(()),
-        Some(Shape::Null) => Err("'id' must not be null"),
-        _ => Err("'id' must be a string or a whole number"),
+/// An id is a string or a whole number, however that is written: `1e3` is one. (`null` stands where an error could not tell
+/// which request it is for.)
+fn is_id(value: &[u8]) -> bool {
+    match Shape::of(value) {
+        Some(Shape::String) => true,
+        Some(Shape::Number) => {
+            let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'-';
+            let by_value = || std::str::from_utf8(value).ok()?.parse::<f64>().ok();
+            value.iter().all(digits) || by_value().is_some_and(|number| number.fract() == 0.0)
+        }
+        _ => false,
     }
 }
 

@@ -38,8 +38,23 @@ fn changed(seeds: &[Vec<u8>], seed: Index, changes: &[Change]) -> Vec<u8> {
 
 /// Bytes, and what JSON is made of.
 fn new() -> impl Strategy<Value = Vec<u8>> {
-    let words =
-        ["\"", "{", "}", "[", "]", ",", ":", "\\", "\\u0000", "null", "1e9", "\u{e9}", "\"id\":1,", " "];
+    let words = [
+        "\"",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\\",
+        "\\u0000",
+        "null",
+        "1e9",
+        "1.5",
+        "\u{e9}",
+        "\"id\":1,",
+        " ",
+    ];
     let words = proptest::sample::select(words.to_vec()).prop_map(|word| word.as_bytes().to_vec());
     prop_oneof![words, vec(any::<u8>(), 0..4)]
 }

@@ -91,6 +91,9 @@ fn ids_are_kept_as_written() {
         "-7",
         "9223372036854775808",
         "123456789012345678901234567890",
+        "1e3",
+        "1.0",
+        "-0.0",
         "\"\"",
         r#""a\"b""#,
         &huge,
@@ -130,9 +133,10 @@ fn what_is_no_message_is_refused_in_words_and_with_its_id() {
     }
     check(&with(r#""id":null,"method":"ping""#), "'id' must not be null", None);
     check(&with(r#""id":null,"result":{}"#), "'id' must not be null", None);
-    for id in ["1.5", "1e3", "1.0", "-0.0"] {
+    for id in ["1.5", "1e-3", "-0.1", "1e999"] {
         let fraction = "'id' must be a string or a whole number, not a fraction";
-        check(&with(&format!(r#""id":{id},"method":"ping""#)), fraction, Some(id));
+        check(&with(&format!(r#""id":{id},"method":"ping""#)), fraction, None);
+        check(&format!(r#"{{"id":{id},"method":"ping"}}"#), version, None);
     }
     for id in ["{}", "[1]", "true"] {
         check(
