@@ -52,7 +52,7 @@ fn listed(client: &Client, method: &str, list: &str, key: &str) -> Vec<String> {
 }
 
 /// What a refusal says beside its words.
-fn details(exchange: &Exchange) -> &Value {
+pub(crate) fn details(exchange: &Exchange) -> &Value {
     assert_eq!(exchange.code(), DENIED, "{}", exchange.answer);
     &exchange.answer["error"]["data"]["details"]
 }

@@ -43,6 +43,7 @@ pub(crate) fn explain(
     let check = tool.and_then(|tool| tool.check.as_ref());
     let request = Request {
         subject: thing.subject(),
+        whole: thing.skill.as_ref().map(|document| Subject { name: document, ..thing.subject() }),
         narrowing: narrowing.as_ref(),
         arguments: query.arguments.as_deref().map(str::as_bytes),
         // Without arguments it is asked about the tool, not about a call that lacks them.
@@ -101,6 +102,8 @@ struct Thing {
     server: Arc<str>,
     exposed: Arc<str>,
     native: Arc<str>,
+    /// The document of the skill that it is a file of.
+    skill: Option<Arc<str>>,
 }
 
 impl Thing {
@@ -111,6 +114,7 @@ impl Thing {
             server: Arc::clone(item.server_name()),
             exposed: Arc::clone(item.exposed_name()),
             native: Arc::clone(item.native()),
+            skill: None,
         };
         match (&query.tool, &query.resource, &query.prompt) {
             (Some(name), None, None) => catalog
@@ -128,6 +132,7 @@ impl Thing {
                     server: Arc::clone(&route.server_name),
                     exposed: uri.as_str().into(),
                     native: route.native,
+                    skill: route.skill,
                 })
             }
             _ => Err(Problem::invalid("give exactly one of 'tool', 'resource' and 'prompt'")),

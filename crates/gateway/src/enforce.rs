@@ -27,17 +27,27 @@ use crate::recorder::{Draft, End, Recorder};
 use crate::router::Target;
 use crate::session::Client;
 
+/// What a request wants to use, with what is known of it.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    pub target: &'a Arc<Target>,
+    /// The document of the skill that the target is a file of: what rules say of it holds for the file too.
+    pub skill: Option<&'a Target>,
+    pub check: Option<&'a ToolCheck>,
+    /// The head of the HTTP request that it came by.
+    pub headers: Option<Headers<'a>>,
+}
+
 /// Asks every question about a request. What comes back is the only thing that reaches a server, with what must be done
 /// when it ends.
 pub fn request(
     gate: &Arc<Gate>,
     client: &Client,
     narrowing: Option<&Narrowing>,
-    target: &Arc<Target>,
-    check: Option<&ToolCheck>,
-    headers: Option<Headers<'_>>,
+    wanted: Wanted<'_>,
     call: Call,
 ) -> Result<(Admitted<Call>, Closing), Stopped> {
+    let Wanted { target, skill, check, headers } = wanted;
     let now = Timestamp::now();
     let begun = Instant::now();
     let standing = gate.standing(client.principal());
@@ -45,6 +55,7 @@ pub fn request(
     let message = call.message.clone();
     let asked = Request {
         subject: subject(target),
+        whole: skill.map(subject),
         narrowing,
         arguments: message.field(Field::Arguments),
         argument_check: check.map(|check| check as _),

@@ -79,18 +79,24 @@ pub enum StageOutcome {
 
 /// Answers all questions about a request without making it.
 pub fn explain(standing: &Standing, meters: &Meters, request: &Request<'_>) -> Explanation {
-    let Request { subject, arguments, now, .. } = *request;
+    let Request { subject, now, .. } = *request;
     let grant = standing.grant(&subject);
-    let facts = Facts::new(standing.caller(), standing.groups(), subject, arguments, now);
     let price = price_of(&grant, request);
     let limit_report = |stage| limits_say(stage, meters.check(standing, &grant, stage, price, now));
+    let rules = |say: fn(&Standing, &Request<'_>) -> StageReport| {
+        let own = say(standing, request);
+        let whole = request.whole.map(|whole| say(standing, &Request { subject: whole, ..*request }));
+        whole
+            .filter(|whole| own.outcome == StageOutcome::Passes && whole.outcome != own.outcome)
+            .unwrap_or(own)
+    };
     let stages = vec![
-        visibility_says(standing, request, &facts),
+        rules(visibility_says),
         limit_report(Stage::Budget),
         limit_report(Stage::Rate),
-        permission_says(standing, request, &facts),
+        rules(permission_says),
         arguments_say(request),
-        approval_says(standing, &facts),
+        rules(approval_says),
     ];
     let stopped = stages.iter().find(|report| report.outcome != StageOutcome::Passes);
     Explanation {
@@ -109,10 +115,15 @@ pub fn explain(standing: &Standing, meters: &Meters, request: &Request<'_>) -> E
     }
 }
 
-fn visibility_says(standing: &Standing, request: &Request<'_>, facts: &Facts<'_>) -> StageReport {
+fn facts<'a>(standing: &'a Standing, request: &Request<'a>) -> Facts<'a> {
+    let Request { subject, arguments, now, .. } = *request;
+    Facts::new(standing.caller(), standing.groups(), subject, arguments, now)
+}
+
+fn visibility_says(standing: &Standing, request: &Request<'_>) -> StageReport {
     let grant = standing.grant(&request.subject);
     let in_lists = listed(standing, &grant, &request.subject, request.narrowing);
-    let in_use = used(standing, &grant, facts, request.narrowing);
+    let in_use = used(standing, &grant, &facts(standing, request), request.narrowing);
     let hidden = in_use.verdict == Verdict::Hidden;
     let decision = in_lists.in_words(&request.subject);
     let unlisted = decision.verdict != Verdict::Allowed;
@@ -139,9 +150,10 @@ fn limits_say(stage: Stage, answer: Result<(), Refusal>) -> StageReport {
     }
 }
 
-fn permission_says(standing: &Standing, request: &Request<'_>, facts: &Facts<'_>) -> StageReport {
+fn permission_says(standing: &Standing, request: &Request<'_>) -> StageReport {
     let grant = standing.grant(&request.subject);
-    let decision = used(standing, &grant, facts, request.narrowing).in_words(&request.subject);
+    let decision =
+        used(standing, &grant, &facts(standing, request), request.narrowing).in_words(&request.subject);
     let stage = Stage::Permission;
     let refused = decision.verdict != Verdict::Allowed;
     StageReport {
@@ -168,9 +180,9 @@ fn arguments_say(request: &Request<'_>) -> StageReport {
     }
 }
 
-fn approval_says(standing: &Standing, facts: &Facts<'_>) -> StageReport {
+fn approval_says(standing: &Standing, request: &Request<'_>) -> StageReport {
     let stage = Stage::Approval;
-    match approval::needed(standing, &standing.grant(facts.subject()), facts) {
+    match approval::needed(standing, &standing.grant(&request.subject), &facts(standing, request)) {
         None => passes(stage, "nobody has to agree"),
         Some(needed) => StageReport {
             stage,

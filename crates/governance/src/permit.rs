@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::approval::{self, ApprovalNeeded};
 use crate::condition::Facts;
-use crate::decision::{Verdict, used};
+use crate::decision::{Finding, Verdict, used};
 use crate::grant::Grant;
 use crate::meters::{Meters, Remaining, Reservation};
 use crate::narrowing::Narrowing;
@@ -27,6 +27,8 @@ pub trait ArgumentCheck {
 pub struct Request<'a> {
     /// The thing.
     pub subject: Subject<'a>,
+    /// What the thing is a part of. Who may not use that may not use this; who must be agreed with there, must be here.
+    pub whole: Option<Subject<'a>>,
     /// What the request itself leaves out.
     pub narrowing: Option<&'a Narrowing>,
     /// The JSON text of the arguments. Decoded only for rules that look at them.
@@ -90,27 +92,23 @@ pub fn admit<T>(
     request: &Request<'_>,
     call: T,
 ) -> Result<Admitted<T>, Denied> {
-    let Request { subject, narrowing, arguments, now, .. } = *request;
-    let grant = standing.grant(&subject);
-    let facts = Facts::new(standing.caller(), standing.groups(), subject, arguments, now);
-    let finding = used(standing, &grant, &facts, narrowing);
-    if finding.verdict == Verdict::Hidden {
-        return Err(Denied::Unknown { rule: finding.rule() });
+    let own = Ruling::about(standing, request, request.subject);
+    let whole = request.whole.map(|whole| Ruling::about(standing, request, whole));
+    let rulings = || [Some(&own), whole.as_ref()].into_iter().flatten();
+    if let Some(hiding) = rulings().find(|ruling| ruling.finding.verdict == Verdict::Hidden) {
+        return Err(Denied::Unknown { rule: hiding.finding.rule() });
     }
-    let reservation = meters.reserve(standing, &grant, price_of(&grant, request), now)?;
-    if finding.verdict == Verdict::Refused {
+    let Ruling { grant, facts, .. } = &own;
+    let reservation = meters.reserve(standing, grant, price_of(grant, request), request.now)?;
+    if let Some(refusing) = rulings().find(|ruling| ruling.finding.verdict == Verdict::Refused) {
         reservation.undo();
-        if let Some(problem) = facts.unreadable_arguments() {
-            return Err(problem.clone().into());
-        }
-        let words = finding.in_words(&subject).words;
-        return Err(Refusal::by_rule(Stage::Permission, finding.rule(), words).into());
+        return Err(refusing.refusal());
     }
-    if let Err(problem) = request.argument_check.map_or(Ok(()), |check| check.check(arguments)) {
+    if let Err(problem) = request.argument_check.map_or(Ok(()), |check| check.check(request.arguments)) {
         reservation.undo();
         return Err(problem.into());
     }
-    let needed = approval::needed(standing, &grant, &facts);
+    let needed = rulings().find_map(|ruling| approval::needed(standing, &ruling.grant, &ruling.facts));
     if let Some(problem) = facts.unreadable_arguments() {
         reservation.undo();
         return Err(problem.clone().into());
@@ -122,6 +120,30 @@ pub fn admit<T>(
         None => Admitted::Permitted(permitted),
         Some(needed) => Admitted::Waiting(Waiting { permitted, needed }),
     })
+}
+
+/// What the rules say about one thing of a request.
+struct Ruling<'a> {
+    grant: Arc<Grant>,
+    facts: Facts<'a>,
+    finding: Finding<'a>,
+}
+
+impl<'a> Ruling<'a> {
+    fn about(standing: &'a Standing, request: &Request<'a>, subject: Subject<'a>) -> Ruling<'a> {
+        let grant = standing.grant(&subject);
+        let facts = Facts::new(standing.caller(), standing.groups(), subject, request.arguments, request.now);
+        let finding = used(standing, &grant, &facts, request.narrowing);
+        Ruling { grant, facts, finding }
+    }
+
+    fn refusal(&self) -> Denied {
+        if let Some(problem) = self.facts.unreadable_arguments() {
+            return problem.clone().into();
+        }
+        let words = self.finding.in_words(self.facts.subject()).words;
+        Refusal::by_rule(Stage::Permission, self.finding.rule(), words).into()
+    }
 }
 
 /// Asks only what limits say: the caller has a right to the thing already, because it is its own.
@@ -228,6 +250,14 @@ impl fmt::Debug for Request<'_> {
 impl<'a> Request<'a> {
     /// A plain request: no narrowing, no arguments, no price of its own.
     pub fn new(subject: Subject<'a>, now: Timestamp) -> Request<'a> {
-        Request { subject, narrowing: None, arguments: None, argument_check: None, declared_price: None, now }
+        Request {
+            subject,
+            whole: None,
+            narrowing: None,
+            arguments: None,
+            argument_check: None,
+            declared_price: None,
+            now,
+        }
     }
 }

@@ -152,6 +152,36 @@ fn the_first_approval_rule_that_decides_counts() {
 }
 
 #[test]
+fn a_part_is_governed_by_its_whole_too() {
+    let part = Subject::tool("bank", "safe/key");
+    let whole = Subject::tool("bank", "safe");
+    let rule =
+        |effect: &str| json!({"policy": {"rules": [{"effect": effect, "tools": ["safe"], "id": "r"}]}});
+    for (rules, expected) in [
+        (rule("hide"), Some(Stage::Visibility)),
+        (rule("deny"), Some(Stage::Permission)),
+        (json!({"approvals": [{"mode": "always", "tools": ["safe"], "id": "r"}]}), Some(Stage::Approval)),
+        (rule("allow"), None),
+    ] {
+        let standing = standing(rules.clone());
+        let meters = Meters::default();
+        let stopped = |request: &Request<'_>| match admit(&standing, &meters, request, ()) {
+            Ok(Admitted::Permitted(_)) => None,
+            Ok(Admitted::Waiting(waiting)) => Some((Stage::Approval, waiting.needed().rule.to_string())),
+            Err(Denied::Refused(refusal)) => Some((refusal.stage, refusal.rule.to_string())),
+            Err(Denied::Unknown { rule }) => Some((Stage::Visibility, rule.to_string())),
+            Err(Denied::Arguments(problem)) => unreachable!("{problem}"),
+        };
+        let alone = Request::new(part, noon());
+        assert_eq!(stopped(&alone), None, "{rules}");
+        let request = Request { whole: Some(whole), ..alone };
+        assert_eq!(stopped(&request), expected.map(|stage| (stage, "r".to_owned())), "{rules}");
+        let explanation = explain(&standing, &meters, &request);
+        assert_eq!((explanation.stopped_at, &*explanation.name), (expected, "safe/key"), "{rules}");
+    }
+}
+
+#[test]
 fn lists_show_price_limits_and_approval() {
     let subject = Subject::tool("bank", "pay");
     let shown = standing(json!({

@@ -6,7 +6,7 @@ use toolgate_ledger::{Kind, Status};
 
 use super::{DOCUMENT, SECRET, folder, get, read, setup, uris, write};
 use crate::cells::scripted;
-use crate::governance::{DENIED, caller};
+use crate::governance::{DENIED, caller, details};
 
 const SIDE: &str = "skill://hr/payroll/secret.md";
 const STRANGER: [(&str, &str); 1] = [("x-mcp-client-id", "stranger")];
@@ -82,6 +82,31 @@ fn a_rule_for_a_document_is_one_for_its_files() {
 }
 
 #[test]
+fn who_must_agree_to_a_document_must_agree_to_its_files() {
+    for resource in [SECRET, "skill://hr/payroll"] {
+        let folder = folder();
+        let rule = format!("{{resources: [\"{resource}\"], mode: always, by: user, timeout: 20s}}");
+        let gateway = setup(&folder, &format!("policy: {{approval: [{rule}]}}\n")).start();
+        for era in Era::BOTH {
+            let alone = Client::able(&gateway, era, json!({}));
+            for uri in [SECRET, SIDE] {
+                let arguments = json!({ "uri": uri });
+                for refused in [read(&alone, uri), alone.call("skills__read_skill", &arguments)] {
+                    assert_eq!(details(&refused)["stage"], "approval", "{era:?} {resource} {uri}");
+                }
+            }
+            read(&alone, "skill://billing/refunds/templates/mail.md").result();
+            let asked = caller(&gateway, era, "asked");
+            let agreed = asked.call_answering("skills__read_skill", &json!({ "uri": SIDE }), |method, _| {
+                assert_eq!(method, "elicitation/create");
+                json!({"action": "accept", "content": {"approve": true}})
+            });
+            assert_eq!(agreed.text(), "salaries", "{era:?} {resource}");
+        }
+    }
+}
+
+#[test]
 fn a_category_is_a_folder_of_what_the_caller_may_see() {
     let folder = folder();
     write(folder.path(), "hr/holidays/SKILL.md", "# Days off\n");
@@ -119,6 +144,6 @@ fn reads_of_skills_are_on_record() {
         .map(|record| (record.kind, &*record.caller, &*record.native, record.status, record.error_code))
         .collect();
     let good = (Kind::ResourceRead, "reader", DOCUMENT, Status::Ok, None);
-    let denied = (Kind::ResourceRead, "stranger", SECRET, Status::Denied, Some(-32003));
-    assert_eq!(told, [good, good, good, denied, denied]);
+    let denied = |uri| (Kind::ResourceRead, "stranger", uri, Status::Denied, Some(-32003));
+    assert_eq!(told, [good, good, good, denied(SECRET), denied(SIDE)]);
 }

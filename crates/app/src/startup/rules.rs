@@ -84,7 +84,12 @@ fn approval(rule: &toolgate_config::ApprovalRule) -> ApprovalRule {
     ApprovalRule {
         id: rule.id.clone(),
         who: Who { callers: rule.callers.clone(), groups: rule.groups.clone() },
-        what: What { servers: rule.servers.clone(), tools: rule.tools.clone(), ..What::default() },
+        what: What {
+            servers: rule.servers.clone(),
+            tools: rule.tools.clone(),
+            resources: rule.resources.clone(),
+            prompts: rule.prompts.clone(),
+        },
         mode: mode(rule.mode),
         when: rule.when.clone(),
         by: match rule.by {

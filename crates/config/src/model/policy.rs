@@ -99,7 +99,7 @@ pub enum Action {
     Get,
 }
 
-/// Which calls need a person's consent.
+/// Which calls and reads need a person's consent. An empty list of patterns applies to all; all lists must match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRule {
@@ -115,9 +115,15 @@ pub struct ApprovalRule {
     /// Servers it applies to.
     #[serde(default)]
     pub servers: Vec<String>,
-    /// Tools it applies to.
+    /// Tools it applies to, by the server's own names.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Resource addresses it applies to; that of a skill's document stands for its files too.
+    #[serde(default)]
+    pub resources: Vec<String>,
+    /// Prompts it applies to.
+    #[serde(default)]
+    pub prompts: Vec<String>,
     /// Whether consent is needed.
     pub mode: ApprovalMode,
     /// CEL expression that must be true as well.

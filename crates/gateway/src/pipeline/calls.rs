@@ -12,7 +12,7 @@ use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, Version, object}
 use crate::downstream::headers::Headers;
 use crate::enforce::arguments::ToolCheck;
 use crate::enforce::closing::Ended;
-use crate::enforce::{self, denial, refuse};
+use crate::enforce::{self, Wanted, denial, refuse};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, has_member, kept, stand_in};
@@ -180,15 +180,11 @@ fn relay(
     let line = client.principal().number;
     let call =
         Call { message: message.clone(), native, caller: client.caller(), line, told, parameters, timeout };
-    if let Some(skill) = skill.filter(|_| matches!(asked.method, Method::ResourcesRead | Method::ToolsCall)) {
-        // Who may not read the document of a skill may not read its files either, which rules need not name.
-        denial::permission(&gateway.gate, client, narrowing, &Arc::new(skill), message)?;
-    }
     let mut cleared = match (asked.method, &target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);
-            let admitted = enforce::request(&gateway.gate, client, narrowing, target, check, headers, call);
-            let (admitted, closing) = admitted?;
+            let wanted = Wanted { target, skill: skill.as_ref(), check, headers };
+            let (admitted, closing) = enforce::request(&gateway.gate, client, narrowing, wanted, call)?;
             Cleared::Governed(admitted, closing)
         }
         // The call has paid; what came of it is on record all the same.
