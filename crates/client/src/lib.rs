@@ -35,6 +35,7 @@ pub mod spec;
 pub mod status;
 #[cfg(feature = "manager")]
 pub mod tool_registry;
+pub mod turn;
 
 pub use backoff::Backoff;
 pub use call::{Answer, Call, CallError, Caller};

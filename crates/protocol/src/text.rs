@@ -37,6 +37,17 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
+/// Adds JSON text without its line breaks. A bare line break can only be white space between values there.
+pub fn push_on_one_line(out: &mut Vec<u8>, json: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(json);
+    if memchr::memchr2(b'\n', b'\r', json).is_some() {
+        for byte in out.iter_mut().skip(start).filter(|byte| matches!(byte, b'\n' | b'\r')) {
+            *byte = b' ';
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -55,6 +66,18 @@ mod tests {
         check(b"1", None);
         check(b"\"\xFF\"", None);
         assert!(matches!(string(br#""plain""#), Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn line_breaks_between_values_become_spaces() {
+        let check = |json: &str, expected: &str| {
+            let mut out = b"data:\n".to_vec();
+            push_on_one_line(&mut out, json.as_bytes());
+            assert_eq!(out, format!("data:\n{expected}").as_bytes());
+        };
+        check(r#"{"a": "\n"}"#, r#"{"a": "\n"}"#);
+        check("{\r\n\t\"a\":\n1\r}", "{  \t\"a\": 1 }");
+        check("", "");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use toolgate_protocol::text;
 
 /// How often a stream without news says that it is alive, so that nothing in between closes it.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -17,7 +18,7 @@ pub fn event(message: &[u8], number: Option<u64>) -> Bytes {
         out.extend_from_slice(format!("id: {number}\n").as_bytes());
     }
     out.extend_from_slice(b"event: message\ndata: ");
-    push_on_one_line(&mut out, message);
+    text::push_on_one_line(&mut out, message);
     out.extend_from_slice(b"\n\n");
     Bytes::from(out)
 }
@@ -25,15 +26,4 @@ pub fn event(message: &[u8], number: Option<u64>) -> Bytes {
 /// An event with a name of its own.
 pub fn named(name: &str, data: &str) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
-}
-
-/// The message without line breaks. In JSON text a bare line break can only be white space between values.
-pub fn push_on_one_line(out: &mut Vec<u8>, message: &[u8]) {
-    let start = out.len();
-    out.extend_from_slice(message);
-    for byte in &mut out[start..] {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
-    }
 }

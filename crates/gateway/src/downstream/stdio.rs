@@ -10,10 +10,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use toolgate_client::turn::let_others_go_first;
 use toolgate_protocol::message::{MetaField, Unreadable};
-use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version};
+use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version, text};
 
-use crate::downstream::{admit, batch, event_stream};
+use crate::downstream::{admit, batch};
 use crate::gateway::Gateway;
 use crate::pipeline::{self, Outcome};
 use crate::principal::Principal;
@@ -79,9 +80,10 @@ async fn read(
     mut input: impl AsyncBufRead + Unpin,
 ) {
     let room = Arc::new(Semaphore::new(UNDERWAY));
+    let mut stopping = std::pin::pin!(conversation.gateway.stopping.cancelled());
     loop {
         let line = tokio::select! {
-            () = conversation.gateway.stopping.cancelled() => return,
+            () = &mut stopping => return,
             line = read_line(&mut input, conversation.gateway.settings.max_body_bytes) => line,
         };
         match line {
@@ -128,10 +130,11 @@ async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &A
     }
     let Some(place) = place(conversation, room, message.id()).await else { return };
     let conversation = Arc::clone(conversation);
-    requests.spawn(async move {
+    // Boxed, because what is spawned is moved about more than once, and this is large.
+    requests.spawn(Box::pin(async move {
         conversation.answer(message).await;
         drop(place);
-    });
+    }));
 }
 
 /// A place for what is to be answered; where there is none, the client is told so.
@@ -257,7 +260,8 @@ async fn write(
         };
         lines.clear();
         push_line(&mut lines, &message);
-        // What waits already goes out with it.
+        // What others are about to say goes out with it.
+        let_others_go_first().await;
         while let Ok(message) = outgoing.try_recv() {
             push_line(&mut lines, &message);
         }
@@ -268,7 +272,7 @@ async fn write(
 }
 
 fn push_line(lines: &mut Vec<u8>, message: &[u8]) {
-    event_stream::push_on_one_line(lines, message);
+    text::push_on_one_line(lines, message);
     lines.push(b'\n');
 }
 
@@ -278,7 +282,7 @@ enum Line {
     End,
 }
 
-/// The next line; one that is too long is read to its end and thrown away.
+/// The next line without its end; one that is too long is read to its end and thrown away.
 async fn read_line(input: &mut (impl AsyncBufRead + Unpin), limit: usize) -> std::io::Result<Line> {
     let mut line = Vec::new();
     let mut too_long = false;
@@ -287,17 +291,18 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin), limit: usize) -> std
         if available.is_empty() {
             return Ok(if line.is_empty() { Line::End } else { Line::Text(line) });
         }
-        let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
-            Some(end) => (end + 1, true),
-            None => (available.len(), false),
+        let (text, ended) = match memchr::memchr(b'\n', available) {
+            Some(end) => (&available[..end], true),
+            None => (available, false),
         };
-        if line.len() + taken > limit {
+        if line.len() + text.len() > limit {
             too_long = true;
             line = Vec::new();
         }
         if !too_long {
-            line.extend_from_slice(&available[..taken]);
+            line.extend_from_slice(text);
         }
+        let taken = text.len() + usize::from(ended);
         input.consume(taken);
         if ended {
             return Ok(if too_long { Line::TooLong(limit) } else { Line::Text(line) });

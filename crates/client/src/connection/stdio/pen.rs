@@ -7,12 +7,13 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::task::Poll;
 
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, mpsc};
+use toolgate_protocol::text;
 
 use crate::connection::{Ending, Outbound};
+use crate::turn::let_others_go_first;
 
 /// How much is gathered before it is written, if more is waiting.
 const GATHERED: usize = 32 * 1024;
@@ -76,15 +77,7 @@ impl Pen {
         }
         // Dropped too where nobody waits for the answer any more: others rely on it.
         let _due = Due(self);
-        let mut has_waited = false;
-        std::future::poll_fn(|context| {
-            if std::mem::replace(&mut has_waited, true) {
-                return Poll::Ready(());
-            }
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
+        let_others_go_first().await;
     }
 
     /// Writes what waits, unless somebody else is at it, who will then write it all.
@@ -126,7 +119,8 @@ impl Desk {
             while self.gathered.len() < GATHERED
                 && let Ok(outbound) = self.queue.try_recv()
             {
-                push_line(&mut self.gathered, &outbound.bytes);
+                text::push_on_one_line(&mut self.gathered, &outbound.bytes);
+                self.gathered.push(b'\n');
             }
             if self.gathered.is_empty() {
                 return Ok(());
@@ -160,18 +154,6 @@ impl Drop for Closing {
     fn drop(&mut self) {
         *self.0.desk.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
-}
-
-fn push_line(lines: &mut Vec<u8>, message: &[u8]) {
-    let start = lines.len();
-    lines.extend_from_slice(message);
-    // Line ends between the members of a message mean nothing; inside of strings JSON has none.
-    if memchr::memchr2(b'\n', b'\r', message).is_some() {
-        for byte in lines.iter_mut().skip(start).filter(|byte| matches!(byte, b'\n' | b'\r')) {
-            *byte = b' ';
-        }
-    }
-    lines.push(b'\n');
 }
 
 #[cfg(test)]
