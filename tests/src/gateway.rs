@@ -121,8 +121,9 @@ impl Setup {
     pub fn start_and_fail(self) -> String {
         let mut gateway = self.spawn();
         let status = gateway.wait();
-        assert!(!status.success(), "it should not start: {}", gateway.log.text());
-        gateway.log.text()
+        let said = gateway.log.whole();
+        assert!(!status.success(), "it should not start: {said}");
+        said
     }
 
     fn spawn(self) -> Gateway {
@@ -308,30 +309,43 @@ fn eprintln_log(log: &Log) {
 
 /// What a gateway says on standard error.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Arc<Mutex<Vec<String>>>);
+pub struct Log(Arc<Mutex<Said>>);
+
+#[derive(Default, Debug)]
+struct Said {
+    lines: Vec<String>,
+    is_over: bool,
+}
 
 impl Log {
     fn collect(stderr: ChildStderr) -> Log {
         let log = Log::default();
-        let lines = log.clone();
+        let said = log.clone();
         // The thread ends with the pipe, that is with the gateway.
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                lines.0.lock().unwrap().push(line);
+                said.0.lock().unwrap().lines.push(line);
             }
+            said.0.lock().unwrap().is_over = true;
         });
         log
     }
 
-    /// All of it.
+    /// What it has said so far.
     pub fn text(&self) -> String {
-        self.0.lock().unwrap().join("\n")
+        self.0.lock().unwrap().lines.join("\n")
+    }
+
+    /// All of it: waits for the end.
+    fn whole(&self) -> String {
+        eventually("the end of the log", || self.0.lock().unwrap().is_over.then_some(()));
+        self.text()
     }
 
     /// The first record that has this field.
     pub fn find(&self, field: &str) -> Option<Value> {
-        let lines = self.0.lock().unwrap();
-        lines
+        let said = self.0.lock().unwrap();
+        said.lines
             .iter()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .find(|line| line.get(field).is_some())
