@@ -1,9 +1,10 @@
 //! Taking secrets out of JSON before anything is written.
 //!
-//! Bodies pass here on the hot path, so the bytes are scanned once and no tree is built; a body in which nothing
-//! matches is given back as it came. A body that is not JSON cannot be trusted to be free of secrets and is replaced
+//! Bodies pass here on the hot path, so no tree is built, and a body in which nothing matches is given back as it came;
+//! mostly a look at its keys tells that. A body that is not JSON cannot be trusted to be free of secrets and is replaced
 //! as a whole: what cannot be read is not kept.
 
+mod first_look;
 mod rules;
 mod scan;
 #[cfg(test)]
@@ -32,7 +33,12 @@ impl Redactor {
         Ok(Self { rules: CompiledRules::new(rules)? })
     }
 
-    /// The body without its secrets; borrowed if there were none.
+    /// A body without its secrets, where the body has been read as JSON before; borrowed if there were none.
+    pub fn redact_json<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
+        if first_look::finds_nothing(json, &self.rules) { Cow::Borrowed(json) } else { self.redact(json) }
+    }
+
+    /// A body without its secrets, whatever it may be; borrowed if there were none.
     pub fn redact<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
         if self.rules.is_empty {
             return Cow::Borrowed(json);
@@ -46,9 +52,9 @@ impl Redactor {
 pub struct RedactedBody<'a>(Cow<'a, [u8]>);
 
 impl<'a> RedactedBody<'a> {
-    /// Redacts a body.
+    /// Redacts a body that has been read as JSON before.
     pub fn new(redactor: &Redactor, json: &'a [u8]) -> Self {
-        Self(redactor.redact(json))
+        Self(redactor.redact_json(json))
     }
 
     /// The part to put into a record: at most `limit` bytes. Size and digest are of the redacted body, so that a

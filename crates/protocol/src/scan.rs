@@ -73,10 +73,13 @@ pub struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     /// Begins at the first byte. Refuses what is not UTF-8, so that nothing behind needs to check it again.
     pub fn new(bytes: &'a [u8]) -> Result<Scanner<'a>, Malformed> {
-        match std::str::from_utf8(bytes) {
-            Ok(_) => Ok(Scanner { bytes, at: 0, depth: 0 }),
-            Err(error) => Err(Malformed::new("invalid UTF-8", error.valid_up_to())),
+        // Most text is plain, which is told in a fraction of the time.
+        if !bytes.is_ascii()
+            && let Err(error) = std::str::from_utf8(bytes)
+        {
+            return Err(Malformed::new("invalid UTF-8", error.valid_up_to()));
         }
+        Ok(Scanner { bytes, at: 0, depth: 0 })
     }
 
     /// Where the scanner stands.
@@ -128,9 +131,9 @@ impl<'a> Scanner<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.wrong("expected a member name in quotation marks"));
             }
-            let start = self.at;
+            let start = self.at + 1;
             let escaped = self.string_has_escapes()?;
-            let key = Span::new(start, self.at).inside();
+            let key = Span::new(start, self.at - 1);
             if self.peek() != Some(b':') {
                 return Err(self.wrong("expected ':' after a member name"));
             }

@@ -48,8 +48,10 @@ impl Chain {
     }
 
     /// The half that is stored with the frame.
-    pub(crate) fn stored(&self) -> &[u8] {
-        &self.0[..16]
+    pub(crate) fn stored(&self) -> [u8; 16] {
+        let mut stored = [0; 16];
+        stored.copy_from_slice(&self.0[..16]);
+        stored
     }
 
     fn finish(context: Context) -> Self {
@@ -165,15 +167,17 @@ impl FrameHeader {
 /// Appends the frame of `payload` to `out`; `chain` is the link this payload makes.
 pub(crate) fn put_frame(out: &mut Vec<u8>, sequence: u64, chain: &Chain, payload: &[u8]) {
     out.extend((payload.len() as u32).to_le_bytes());
-    out.extend(frame_crc(payload.len(), sequence, chain.stored(), payload).to_le_bytes());
+    out.extend(frame_crc(payload.len(), sequence, &chain.stored(), payload).to_le_bytes());
     out.extend(sequence.to_le_bytes());
     out.extend(chain.stored());
     out.extend(payload);
 }
 
-fn frame_crc(length: usize, sequence: u64, chain: &[u8], payload: &[u8]) -> u32 {
-    let crc = crc32c::crc32c(&(length as u32).to_le_bytes());
-    let crc = crc32c::crc32c_append(crc, &sequence.to_le_bytes());
-    let crc = crc32c::crc32c_append(crc, chain);
-    crc32c::crc32c_append(crc, payload)
+fn frame_crc(length: usize, sequence: u64, chain: &[u8; 16], payload: &[u8]) -> u32 {
+    // A checksum of few bytes costs as much as one of some dozen, so these are put together first.
+    let mut head = [0; 28];
+    head[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    head[4..12].copy_from_slice(&sequence.to_le_bytes());
+    head[12..].copy_from_slice(chain);
+    crc32c::crc32c_append(crc32c::crc32c(&head), payload)
 }

@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 /// Path segments deeper than this are not matched; the scanner refuses deeper bodies anyway.
-pub(super) const MAXIMUM_DEPTH: usize = 128;
+const MAXIMUM_DEPTH: usize = toolgate_protocol::scan::MAX_DEPTH as usize;
 
 /// Redaction as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,8 @@ pub enum RuleError {
 pub(super) struct CompiledRules {
     /// Keys whose end is known, by their last byte: of dozens only a few are compared with a key.
     by_end: Vec<Vec<KnownEnd>>,
+    /// The last two letters of those, the last one as the index: few keys of a body end with any of them.
+    ends: [Letters; 32],
     /// Keys that may end with anything.
     others: Vec<OpenEnd>,
     /// How short a key of those can be: most keys of a body are shorter.
@@ -91,22 +93,55 @@ struct KnownEnd {
 
 /// A key that may end with anything, also lower case and without separators.
 #[derive(Debug, Clone)]
-enum OpenEnd {
+struct OpenEnd {
+    /// The letters that a key must have.
+    letters: Letters,
+    pattern: OpenPattern,
+}
+
+#[derive(Debug, Clone)]
+enum OpenPattern {
     Contains(Box<Finder<'static>>),
     Glob(Box<[u8]>),
+}
+
+/// A set of letters, whatever their case. Other characters count as some letter, so it may have more than are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Letters(u32);
+
+impl Letters {
+    const NONE: Self = Self(0);
+    const ALL: Self = Self(u32::MAX);
+
+    fn of(text: &[u8]) -> Self {
+        Self(text.iter().fold(0, |letters, byte| letters | 1 << (byte & 31)))
+    }
+
+    fn has(self, byte: u8) -> bool {
+        self.0 >> (byte & 31) & 1 == 1
+    }
+
+    fn has_all(self, others: Self) -> bool {
+        others.0 & !self.0 == 0
+    }
+
+    fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
 }
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
     Any,
-    Named(Box<[u8]>),
+    Named(Box<str>),
 }
 
 impl CompiledRules {
     pub(super) fn new(rules: &RedactionRules) -> Result<Self, RuleError> {
         let mut compiled = Self {
             by_end: vec![Vec::new(); 256],
+            ends: [Letters::NONE; 32],
             others: Vec::new(),
             shortest_other: usize::MAX,
             paths: Vec::new(),
@@ -131,37 +166,59 @@ impl CompiledRules {
             word => (None, word),
         };
         if !word.contains(&b'*')
-            && let Some(same_end) = word.last().and_then(|last| self.by_end.get_mut(usize::from(*last)))
+            && let [before @ .., last] = word
+            && let Some(same_end) = self.by_end.get_mut(usize::from(*last))
+            && let Some(ends) = self.ends.get_mut(usize::from(last & 31))
         {
             same_end.push(KnownEnd { word: word.into(), is_all: start.is_none() });
+            let second = before.last().map_or(Letters::ALL, |byte| Letters::of(&[*byte]));
+            *ends = ends.and(second);
             return Ok(());
         }
-        let other = match word {
+        let pattern = match word {
             [word @ .., b'*'] if start.is_some() && !word.is_empty() && !word.contains(&b'*') => {
-                OpenEnd::Contains(Box::new(Finder::new(word).into_owned()))
+                OpenPattern::Contains(Box::new(Finder::new(word).into_owned()))
             }
-            _ => OpenEnd::Glob(folded.as_slice().into()),
+            _ => OpenPattern::Glob(folded.as_slice().into()),
         };
-        self.shortest_other = self.shortest_other.min(other.shortest());
-        self.others.push(other);
+        folded.retain(|byte| *byte != b'*');
+        self.shortest_other = self.shortest_other.min(folded.len());
+        self.others.push(OpenEnd { letters: Letters::of(&folded), pattern });
         Ok(())
     }
 
-    /// Whether a key, as it reads after unescaping, is to be taken out. `scratch` is working space.
-    pub(super) fn matches_key(&self, key: &[u8], scratch: &mut Vec<u8>) -> bool {
-        let Some(last) = folded_from_end(key).next() else { return self.matches_other(key, scratch) };
-        let same_end = self.by_end.get(usize::from(last));
-        same_end.is_some_and(|words| words.iter().any(|word| word.matches(key)))
-            || self.matches_other(key, scratch)
+    /// Whether a key, as it reads after unescaping, is to be taken out.
+    pub(super) fn matches_key(&self, key: &[u8]) -> bool {
+        self.may_end_like(key) && self.matches_known_end(key) || self.matches_other(key)
     }
 
-    fn matches_other(&self, key: &[u8], scratch: &mut Vec<u8>) -> bool {
+    /// Whether a known end can be the key's, judged by its last two characters.
+    fn may_end_like(&self, key: &[u8]) -> bool {
+        match key {
+            [.., second, last] if !is_separator(*second) && !is_separator(*last) => {
+                self.ends.get(usize::from(last & 31)).is_none_or(|seconds| seconds.has(*second))
+            }
+            _ => true,
+        }
+    }
+
+    fn matches_known_end(&self, key: &[u8]) -> bool {
+        let Some(last) = folded_from_end(key).next() else { return false };
+        self.by_end.get(usize::from(last)).is_some_and(|words| words.iter().any(|word| word.matches(key)))
+    }
+
+    fn matches_other(&self, key: &[u8]) -> bool {
         if key.len() < self.shortest_other {
             return false;
         }
-        scratch.clear();
-        fold(key, scratch);
-        self.others.iter().any(|other| other.matches(scratch))
+        let letters = Letters::of(key);
+        let mut others = self.others.iter().filter(|other| letters.has_all(other.letters)).peekable();
+        if others.peek().is_none() {
+            return false;
+        }
+        let mut folded = Vec::with_capacity(key.len());
+        fold(key, &mut folded);
+        others.any(|other| other.pattern.matches(&folded))
     }
 }
 
@@ -173,15 +230,7 @@ impl KnownEnd {
     }
 }
 
-impl OpenEnd {
-    /// How short a key can be that it matches.
-    fn shortest(&self) -> usize {
-        match self {
-            Self::Contains(finder) => finder.needle().len(),
-            Self::Glob(pattern) => pattern.iter().filter(|byte| **byte != b'*').count(),
-        }
-    }
-
+impl OpenPattern {
     fn matches(&self, key: &[u8]) -> bool {
         match self {
             Self::Contains(finder) => finder.find(key).is_some(),
@@ -235,7 +284,7 @@ fn parse_pointer(path: &str) -> Result<Vec<Segment>, RuleError> {
         .split('/')
         .map(|segment| match segment {
             "*" => Segment::Any,
-            name => Segment::Named(name.replace("~1", "/").replace("~0", "~").into_bytes().into()),
+            name => Segment::Named(name.replace("~1", "/").replace("~0", "~").into()),
         })
         .collect();
     if segments.len() > MAXIMUM_DEPTH {
