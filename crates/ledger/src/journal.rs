@@ -7,6 +7,7 @@
 
 pub mod folder;
 pub mod health;
+pub(crate) mod page_cache;
 pub mod reader;
 pub mod recover;
 pub mod segment;

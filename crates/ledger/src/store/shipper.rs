@@ -20,7 +20,7 @@ use crate::journal::folder::{Folder, folders, segments};
 use crate::journal::health::HealthLog;
 use crate::journal::recover::recover;
 use crate::journal::writer::Writer;
-use crate::journal::{Position, ReadError};
+use crate::journal::{Position, ReadError, page_cache};
 use crate::retention::{self, Retention};
 
 /// How often abandoned folders and old segments are looked for.
@@ -60,6 +60,7 @@ impl Shipper {
     ) -> io::Result<Self> {
         let (requests, received) = sync_channel::<SyncSender<()>>(MAXIMUM_REQUESTS);
         let interval = settings.interval;
+        let released = writer.synced();
         let mut work = Work {
             settings,
             store,
@@ -68,6 +69,7 @@ impl Shipper {
             connection: None,
             known: KnownIds::default(),
             swept: None,
+            released,
         };
         let run = move || {
             // Calls come first: while they need every processor the index may lag behind, and nothing is lost by that.
@@ -118,6 +120,8 @@ struct Work {
     connection: Option<Connection>,
     known: KnownIds,
     swept: Option<Instant>,
+    /// Up to here the journal need not be in memory any more.
+    released: Position,
 }
 
 impl Work {
@@ -137,6 +141,7 @@ impl Work {
         let end = self.writer.synced();
         let own = self.settings.root.join(&**self.writer.replica());
         self.ship(&own, Some(end))?;
+        page_cache::release(&own, std::mem::replace(&mut self.released, end), end);
         if self.swept.is_some_and(|last| last.elapsed() < SWEEP_INTERVAL) {
             return Ok(());
         }
