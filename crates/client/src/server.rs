@@ -4,6 +4,7 @@ mod activity;
 mod ask;
 mod connect;
 mod health;
+mod lineage;
 mod pool;
 mod subscriptions;
 mod supervise;
@@ -18,6 +19,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use toolgate_protocol::message::Field;
 use toolgate_protocol::{Era, Message, Method};
 
 use crate::board::Board;
@@ -32,6 +34,7 @@ use crate::spec::{ServerSpec, Transport};
 use crate::status::Status;
 use activity::{Active, Activity};
 use health::Pings;
+use lineage::{Lineage, Unanswered};
 use pool::Pool;
 
 /// A handle to a supervised server. Cloning it gives another handle to the same one; when the last one is dropped, the
@@ -67,6 +70,9 @@ struct Shared {
     draining: AtomicBool,
     /// Who gets the calls that come while this one drains.
     successor: OnceLock<Server>,
+    /// What it has in common with those before and after it, where there are any.
+    lineage: OnceLock<Arc<Lineage>>,
+    unanswered: Unanswered,
     /// Stop now; those under way have had their time.
     stop: CancellationToken,
     /// The supervisor has ended, and nothing of the server is left.
@@ -145,10 +151,16 @@ impl Server {
     /// Asks the server and waits for its answer. Dropping the future tells the server that nobody waits any more.
     pub async fn call(&self, call: impl Into<Arc<Call>>, outbox: &Arc<Outbox>) -> Result<Answer, CallError> {
         let call = call.into();
-        let mut server = self;
+        let elder = self.elder_that_asked(&call.message);
+        let mut server = elder.as_ref().unwrap_or(self);
         let (mut process, mut active) = loop {
             let process = server.process_for(&call.message);
-            match (process.enter(), server.shared.successor.get()) {
+            let entered = match elder {
+                // It takes no calls any more but waits for this one.
+                Some(_) => Some(process.activity.enter()),
+                None => process.enter(),
+            };
+            match (entered, server.shared.successor.get()) {
                 (Some(active), _) => break (process, active),
                 (None, Some(successor)) => server = successor,
                 (None, None) => return Err(process.unavailable(server.status())),
@@ -218,24 +230,51 @@ impl Server {
         }
     }
 
-    /// The same as [`Server::stop`], but calls that still come to this handle are answered by `successor`.
+    /// The same as [`Server::stop`], but calls that still come to this handle are answered by `successor`, and answers to
+    /// what this one has asked are waited for.
     pub async fn hand_over(&self, successor: Server, patience: Duration) {
+        let lineage = self.shared.lineage.get_or_init(Arc::default);
+        let _ = successor.shared.lineage.set(Arc::clone(lineage));
+        let _elder = lineage.enter(self);
         // One that was handed over before keeps its first successor, which leads to the later ones.
         let _ = self.shared.successor.set(successor);
-        self.stop(patience).await;
+        self.drain();
+        tokio::select! {
+            _ = join_all(self.processes().iter().map(|process| process.until_all_answered())) => {}
+            () = lineage.over.cancelled() => {}
+        }
+        self.finish(patience).await;
     }
 
     /// Takes no new calls, lets those under way finish for `patience`, then closes: SIGTERM, SIGKILL for a child.
     pub async fn stop(&self, patience: Duration) {
-        let processes = self.processes();
-        processes.iter().for_each(|process| process.drain());
+        if let Some(lineage) = self.shared.lineage.get() {
+            lineage.over.cancel();
+        }
+        self.drain();
+        self.finish(patience).await;
+    }
+
+    /// From now on no call is taken.
+    fn drain(&self) {
+        self.processes().iter().for_each(|process| process.drain());
         if let Some(pool) = &self.pool {
             pool.show();
         }
+    }
+
+    async fn finish(&self, patience: Duration) {
+        let processes = self.processes();
         let all_still = join_all(processes.iter().map(|process| process.activity.until_still()));
         let _ = tokio::time::timeout(patience, all_still).await;
         self.shared.stop.cancel();
         join_all(processes.iter().map(|process| process.stopped.cancelled())).await;
+    }
+
+    /// An earlier generation that waits for the answers that a request brings.
+    fn elder_that_asked(&self, message: &Message) -> Option<Server> {
+        let lineage = self.shared.lineage.get()?;
+        lineage.asker(&message.field_text(Field::RequestState)?)
     }
 
     /// The process that a request of a client goes to.
@@ -272,6 +311,8 @@ impl Shared {
             known: Mutex::new(known_from(&spec)),
             draining: AtomicBool::new(false),
             successor: OnceLock::new(),
+            lineage: OnceLock::new(),
+            unanswered: Unanswered::default(),
             stop,
             stopped: CancellationToken::new(),
             spec,
@@ -295,6 +336,14 @@ impl Shared {
     fn enter(&self) -> Option<Active<'_>> {
         let active = self.activity.enter();
         (!self.is_draining()).then_some(active)
+    }
+
+    /// Waits until nothing is asked any more, neither now nor by a call that goes on with an answer.
+    async fn until_all_answered(&self) {
+        while !self.unanswered.is_empty() {
+            self.unanswered.until_none().await;
+            self.activity.until_still().await;
+        }
     }
 
     fn known(&self) -> Option<Known> {

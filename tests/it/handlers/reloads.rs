@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use harness::processes::children;
 use harness::{Client, Era, eventually};
 use serde_json::json;
 
@@ -86,4 +87,79 @@ fn what_cannot_be_imported_changes_nothing_and_says_why() {
     workshop.write(&tools(2));
     eventually("what was put right answers", || (version(&client) == 2).then_some(()));
     eventually("all is well", || (health(&gateway)["state"] == "ready").then_some(()));
+}
+
+/// Handlers of which one asks before it tells the version.
+fn asking(version: usize) -> String {
+    let asks = format!(
+        "from pydantic import BaseModel\n\
+         from toolgate import Context\n\n\
+         class Sure(BaseModel):\n    \
+             sure: bool\n\n\
+         @handler\n\
+         async def asked(ctx: Context) -> str:\n    \
+             \"\"\"Ask, then tell who asked.\"\"\"\n    \
+             first = await ctx.elicit(\"sure?\", Sure)\n    \
+             second = await ctx.elicit(\"really?\", Sure)\n    \
+             return f\"{version}: {{first.action}}, {{second.action}}\"\n"
+    );
+    tools(version) + "\n" + &asks
+}
+
+#[test]
+fn who_has_asked_hears_the_answer_however_often_files_change_meanwhile() {
+    for (era, record) in
+        [(Era::Modern, "processes: 2"), (Era::Modern, ""), (Era::Legacy, "processes: 2"), (Era::Legacy, "")]
+    {
+        let workshop = Workshop::with(&asking(0));
+        let gateway = workshop.open(record);
+        let client = Client::able(&gateway, era, json!({"elicitation": {}}));
+        let looking = Client::modern(&gateway);
+        assert_eq!(version(&looking), 0);
+        let workers = || children(gateway.id()).len();
+        let usual = workers();
+        let mut versions = 1..;
+        let answered = client.call_answering("w__asked", &json!({}), |_, _| {
+            for number in versions.by_ref().take(2) {
+                workshop.write(&asking(number));
+                eventually("the new version answers", || (version(&looking) == number).then_some(()));
+            }
+            json!({"action": "accept", "content": {"sure": true}})
+        });
+        assert_eq!(answered.text(), "0: accept, accept", "{era:?} {record}");
+        assert_eq!(version(&looking), 4);
+        eventually("those who asked are gone", || (workers() == usual).then_some(()));
+    }
+}
+
+#[test]
+fn a_question_that_nobody_answers_keeps_nobody_from_leaving() {
+    let workshop = Workshop::with(&asking(0));
+    let mut gateway = workshop.open("");
+    let client = Client::able(&gateway, Era::Modern, json!({"elicitation": {}}));
+    assert_eq!(client.call("w__asked", &json!({})).result()["resultType"], "input_required");
+    workshop.write(&asking(1));
+    eventually("the new version answers", || (version(&client) == 1).then_some(()));
+    assert!(gateway.stop().success());
+    assert!(!gateway.log().text().contains("did not end in time"), "{}", gateway.log().text());
+}
+
+#[test]
+fn who_waits_for_an_answer_is_not_idle() {
+    let workshop = Workshop::with(&asking(0));
+    let (file, python) = (workshop.path("tools.py"), super::python());
+    let beside = format!(
+        "servers:\n  beside: {{command: \"{}\", args: [-m, toolgate.worker, \"{}\"], idle_stop: 200ms}}\n",
+        python.display(),
+        file.display()
+    );
+    let gateway = workshop.open_with("idle_stop: 200ms", &beside);
+    let client = Client::able(&gateway, Era::Modern, json!({"elicitation": {}}));
+    let answered = client.call_answering("w__asked", &json!({}), |_, _| {
+        // It was called later, so by the time that it is stopped the one that asked would be, too.
+        client.call("beside__version", &json!({}));
+        gateway.log().until("asleep");
+        json!({"action": "accept", "content": {"sure": true}})
+    });
+    assert_eq!(answered.text(), "0: accept, accept");
 }

@@ -18,6 +18,7 @@ use crate::connection::{Ask, WireError};
 use crate::link::Link;
 use crate::ourselves;
 use crate::outbox::Outbox;
+use crate::spec::Transport;
 use crate::status::{State, Status};
 
 /// One request, not yet in the form for a certain connection.
@@ -52,7 +53,15 @@ impl Shared {
             parameters: &call.parameters,
             limit,
         };
-        self.run(errand, outbox).await
+        if let Some(state) = call.message.field_text(Field::RequestState) {
+            self.unanswered.take(&state);
+        }
+        let answer = self.run(errand, outbox).await?;
+        // Whatever else is asked for does not belong to one process.
+        if let Transport::Stdio { .. } = self.spec.transport {
+            self.unanswered.note(&answer.message);
+        }
+        Ok(answer)
     }
 
     /// A place for a call that did not get one at once.

@@ -135,6 +135,7 @@ impl Shared {
             End::Idle | End::Stopped => "the server was stopped".to_owned(),
         };
         link.wire.hearing().inflight.close(&WireError::Broken(cause));
+        self.unanswered.clear();
         tasks.shutdown().await;
         if let (Wire::Http(http), End::Stopped | End::Idle) = (&link.wire, &end) {
             http.farewell().await;
@@ -197,7 +198,13 @@ impl Shared {
 
     async fn until_idle(&self, limit: Option<Duration>, begun: std::time::Instant) {
         match limit {
-            Some(limit) => self.activity.until_still_for(limit, begun).await,
+            Some(limit) => loop {
+                self.activity.until_still_for(limit, begun).await;
+                if self.unanswered.is_empty() {
+                    return;
+                }
+                self.unanswered.until_none().await;
+            },
             None => std::future::pending().await,
         }
     }

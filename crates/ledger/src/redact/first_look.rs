@@ -17,8 +17,7 @@ pub(super) fn finds_nothing(json: &[u8], rules: &CompiledRules) -> bool {
 
 /// Whether there may be a string with a document inside that has strings itself.
 fn may_quote_documents(json: &[u8]) -> bool {
-    memchr(b'\\', json).is_some()
-        && json.array_windows().any(|pair| matches!(pair, [b'"', b'{' | b'[']))
+    memchr(b'\\', json).is_some() && json.array_windows().any(|pair| matches!(pair, [b'"', b'{' | b'[']))
 }
 
 /// Whether what stands before a colon is no key, or one that certainly need not be taken out.
@@ -26,6 +25,7 @@ fn is_harmless(before: &[u8], rules: &CompiledRules) -> bool {
     let [head @ .., b'"'] = before.trim_ascii_end() else { return true };
     let Some(start) = memrchr(b'"', head) else { return false };
     let (outside, key) = (head.get(..start), head.get(start + 1..));
-    let is_plain = !matches!(outside, Some([.., b'\\'])) && key.is_some_and(|key| memchr(b'\\', key).is_none());
+    let is_plain =
+        !matches!(outside, Some([.., b'\\'])) && key.is_some_and(|key| memchr(b'\\', key).is_none());
     is_plain && !key.is_some_and(|key| rules.matches_key(key))
 }
