@@ -38,7 +38,8 @@ pub enum PolicyDefault {
     Deny,
 }
 
-/// One rule. An empty list of patterns applies to all; all lists must match. Patterns know `*` and `?`.
+/// One rule. Patterns know `*` and `?`. Callers, groups and servers must all match; an empty list matches all. With no
+/// pattern for tools, resources and prompts all three kinds are covered, otherwise only those that are named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyRule {
@@ -99,7 +100,8 @@ pub enum Action {
     Get,
 }
 
-/// Which calls and reads need a person's consent. An empty list of patterns applies to all; all lists must match.
+/// Which calls and reads need a person's consent. Callers, groups and servers must all match; an empty list matches all. With
+/// no pattern for tools, resources and prompts all three kinds are covered, otherwise only those that are named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRule {
