@@ -240,7 +240,7 @@ impl Server {
         let _ = self.shared.successor.set(successor);
         self.drain();
         tokio::select! {
-            _ = join_all(self.processes().iter().map(|process| process.until_all_answered())) => {}
+            _ = join_all(self.processes().iter().map(|process| process.until_all_answered(patience))) => {}
             () = lineage.over.cancelled() => {}
         }
         self.finish(patience).await;
@@ -338,11 +338,14 @@ impl Shared {
         (!self.is_draining()).then_some(active)
     }
 
-    /// Waits until nothing is asked any more, neither now nor by a call that goes on with an answer.
-    async fn until_all_answered(&self) {
-        while !self.unanswered.is_empty() {
+    /// Waits until nothing is asked any more, nor could be by a call under way, which gets as long as `patience`.
+    async fn until_all_answered(&self, patience: Duration) {
+        loop {
+            let _ = tokio::time::timeout(patience, self.activity.until_still()).await;
+            if self.unanswered.is_empty() {
+                return;
+            }
             self.unanswered.until_none().await;
-            self.activity.until_still().await;
         }
     }
 

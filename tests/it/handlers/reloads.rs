@@ -1,6 +1,6 @@
 //! Handlers whose files change while clients work.
 
-use std::thread;
+use std::{fs, thread};
 
 use harness::processes::children;
 use harness::{Client, Era, eventually};
@@ -92,18 +92,28 @@ fn what_cannot_be_imported_changes_nothing_and_says_why() {
 /// Handlers of which one asks before it tells the version.
 fn asking(version: usize) -> String {
     let asks = format!(
-        "from pydantic import BaseModel\n\
-         from toolgate import Context\n\n\
-         class Sure(BaseModel):\n    \
-             sure: bool\n\n\
-         @handler\n\
-         async def asked(ctx: Context) -> str:\n    \
-             \"\"\"Ask, then tell who asked.\"\"\"\n    \
-             first = await ctx.elicit(\"sure?\", Sure)\n    \
-             second = await ctx.elicit(\"really?\", Sure)\n    \
-             return f\"{version}: {{first.action}}, {{second.action}}\"\n"
+        r#"
+import asyncio
+import pathlib
+from pydantic import BaseModel
+from toolgate import Context
+
+class Sure(BaseModel):
+    sure: bool
+
+@handler
+async def asked(ctx: Context, after: str | None = None) -> str:
+    """Ask, as soon as a file is there if one is named, then tell who asked."""
+    if after:
+        pathlib.Path(after + ".begun").touch()
+        while not pathlib.Path(after).exists():
+            await asyncio.sleep(0.01)
+    first = await ctx.elicit("sure?", Sure)
+    second = await ctx.elicit("really?", Sure)
+    return f"{version}: {{first.action}}, {{second.action}}"
+"#
     );
-    tools(version) + "\n" + &asks
+    tools(version) + &asks
 }
 
 #[test]
@@ -129,6 +139,32 @@ fn who_has_asked_hears_the_answer_however_often_files_change_meanwhile() {
         assert_eq!(answered.text(), "0: accept, accept", "{era:?} {record}");
         assert_eq!(version(&looking), 4);
         eventually("those who asked are gone", || (workers() == usual).then_some(()));
+    }
+}
+
+#[test]
+fn a_call_under_way_may_still_ask_after_the_files_have_changed() {
+    for era in Era::BOTH {
+        let workshop = Workshop::with(&asking(0));
+        let gateway = workshop.open("");
+        let client = Client::able(&gateway, era, json!({"elicitation": {}}));
+        let looking = Client::modern(&gateway);
+        assert_eq!(version(&looking), 0);
+        let arguments = json!({"after": workshop.path("asks")});
+        thread::scope(|scope| {
+            let answering = scope.spawn(|| {
+                client.call_answering("w__asked", &arguments, |_, _| {
+                    // Whoever has asked is left alone by now, so this is heard only if it is waited for.
+                    assert_eq!(version(&looking), 1);
+                    json!({"action": "accept", "content": {"sure": true}})
+                })
+            });
+            eventually("it is under way", || workshop.path("asks.begun").exists().then_some(()));
+            workshop.write(&asking(1));
+            eventually("the new version answers", || (version(&looking) == 1).then_some(()));
+            fs::write(workshop.path("asks"), "").unwrap();
+            assert_eq!(answering.join().unwrap().text(), "0: accept, accept");
+        });
     }
 }
 
