@@ -1,8 +1,8 @@
 //! Giving back the memory in which the operating system keeps what was written.
 //!
 //! A journal is written all the time and hardly ever read. Left to itself, all of it stays in memory until somebody else
-//! needs that; and every write takes fresh memory, which costs more than the write itself where the machine is a virtual
-//! one. What is on the disk and in the index is let go, and the next writes get the same memory again.
+//! needs that. What is on the disk and in the index is let go, and the next writes can have the same memory again, which
+//! is cheaper than fresh memory where the machine is a virtual one.
 
 use std::fs::File;
 use std::num::NonZeroU64;
