@@ -8,6 +8,7 @@ mod lineage;
 mod pool;
 mod subscriptions;
 mod supervise;
+mod unanswered;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,8 +35,9 @@ use crate::spec::{ServerSpec, Transport};
 use crate::status::Status;
 use activity::{Active, Activity};
 use health::Pings;
-use lineage::{Lineage, Unanswered};
+use lineage::Lineage;
 use pool::Pool;
+use unanswered::Unanswered;
 
 /// A handle to a supervised server. Cloning it gives another handle to the same one; when the last one is dropped, the
 /// server is stopped without patience.

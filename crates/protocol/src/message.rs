@@ -164,6 +164,11 @@ impl Message {
         self.place(field).map(|place| self.bytes.slice(place.start()..place.end()))
     }
 
+    /// Whether this is an answer by which a modern server asks for input.
+    pub fn wants_input(&self) -> bool {
+        self.field(Field::ResultType) == Some(br#""input_required""#.as_slice())
+    }
+
     /// A member that is a string, as text.
     pub fn field_text(&self, field: Field) -> Option<Cow<'_, str>> {
         self.field(field).and_then(text::string)

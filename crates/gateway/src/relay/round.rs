@@ -45,11 +45,6 @@ impl Refused {
     }
 }
 
-/// Whether an answer is a request for input.
-pub fn wants_input(message: &Message) -> bool {
-    message.field(Field::ResultType) == Some(br#""input_required""#.as_slice())
-}
-
 /// What to send to the client, and what gives its answers.
 pub type Begun = (Vec<Bytes>, BoxFuture<'static, Result<Round, Refused>>);
 

@@ -197,7 +197,7 @@ impl Inner {
                 return self.failed(&failure::reply(&error), status);
             }
         };
-        let wants_input = answer.era == Era::Modern && round::wants_input(&answer.message);
+        let wants_input = answer.era == Era::Modern && answer.message.wants_input();
         if let (true, Client::Legacy(session)) = (wants_input, &self.client) {
             self.rounds += 1;
             if self.rounds > MAX_ROUNDS {
