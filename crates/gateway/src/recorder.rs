@@ -37,8 +37,8 @@ pub struct Recorder {
 /// How the ledger was when it was last looked at.
 #[derive(Debug)]
 struct Seen {
-    /// Whether it was confirmed, and indexed.
-    state: [bool; 2],
+    /// Whether it was written, confirmed, and indexed.
+    state: [bool; 3],
     sync_failures: u64,
 }
 
@@ -80,7 +80,7 @@ impl Recorder {
         on_failure: OnFailure,
     ) -> Recorder {
         let max_body_bytes = max_body_bytes.min(MAX_BODY_BYTES);
-        let seen = Mutex::new(Seen { state: [true, true], sync_failures: 0 });
+        let seen = Mutex::new(Seen { state: [true; 3], sync_failures: 0 });
         Recorder { ledger, redactor, max_body_bytes, on_failure, failing: AtomicBool::new(false), seen }
     }
 
@@ -88,18 +88,21 @@ impl Recorder {
     /// Only another record, or another confirmation, changes that.
     pub fn refuses(&self) -> bool {
         self.on_failure == OnFailure::Deny
-            && (self.failing.load(Ordering::Acquire) || !self.ledger.is_confirmed())
+            && (self.failing.load(Ordering::Acquire) || !self.ledger.takes_records())
     }
 
     /// Looks how the ledger is doing beside the calls, and raises the alarm where that has become worse.
     pub fn look_after(&self) {
         let health = self.ledger.health();
-        let state = [health.confirmed, health.indexed];
+        let state = [health.writable, health.confirmed, health.indexed];
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let [was_confirmed, was_indexed] = std::mem::replace(&mut seen.state, state);
+        let [was_writable, was_confirmed, was_indexed] = std::mem::replace(&mut seen.state, state);
         let failures = std::mem::replace(&mut seen.sync_failures, health.sync_failures);
         drop(seen);
         let error = health.last_error.map(|error| error.message).unwrap_or_default();
+        if was_writable && !health.writable {
+            tracing::error!(alert = "ledger", error, "the journal cannot be written");
+        }
         // A disk that fails between two looks and is well again has lost something all the same.
         if was_confirmed && !health.confirmed || health.sync_failures > failures {
             tracing::error!(alert = "ledger", error, "the disk did not confirm what was recorded");
@@ -107,7 +110,7 @@ impl Recorder {
         if was_indexed && !health.indexed {
             tracing::error!(alert = "ledger", error, "the index of the ledger cannot be filled");
         }
-        if state == [true, true] && [was_confirmed, was_indexed] != state {
+        if state == [true; 3] && [was_writable, was_confirmed, was_indexed] != state {
             tracing::info!("the ledger is well again");
         }
     }
@@ -115,7 +118,7 @@ impl Recorder {
     /// How the ledger is, for reports.
     pub fn report(&self) -> serde_json::Value {
         let health = self.ledger.health();
-        let is_recording = !self.failing.load(Ordering::Acquire);
+        let is_recording = !self.failing.load(Ordering::Acquire) && health.writable;
         let is_well = is_recording && health.confirmed && health.indexed;
         serde_json::json!({
             "status": if is_well { "ok" } else { "failing" },
@@ -129,7 +132,7 @@ impl Recorder {
     /// Whether records are written, confirmed and indexed.
     pub fn is_well(&self) -> bool {
         let health = self.ledger.health();
-        !self.failing.load(Ordering::Acquire) && health.confirmed && health.indexed
+        !self.failing.load(Ordering::Acquire) && health.writable && health.confirmed && health.indexed
     }
 
     /// Writes a call down.

@@ -7,10 +7,13 @@
 
 pub mod folder;
 pub mod health;
+mod landing;
 pub(crate) mod page_cache;
+mod queue;
 pub mod reader;
 pub mod recover;
 pub mod segment;
+pub mod settle;
 pub mod sync;
 mod tail;
 pub mod verify;

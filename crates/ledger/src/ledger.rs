@@ -160,9 +160,9 @@ impl Ledger {
         self.health.snapshot()
     }
 
-    /// Whether the disk confirmed what was written when it was last asked to.
-    pub fn is_confirmed(&self) -> bool {
-        self.health.is_confirmed()
+    /// Whether the journal could be written, and the disk confirmed that, when it was last tried.
+    pub fn takes_records(&self) -> bool {
+        self.health.is_writable() && self.health.is_confirmed()
     }
 
     /// The index, for questions.
@@ -198,6 +198,7 @@ impl Ledger {
 
     /// Has the disk confirm all that was appended, and returns when it is in the index.
     pub fn catch_up(&self) -> io::Result<()> {
+        self.writer.write_landed().map_err(io::Error::other)?;
         self.writer.sync()?;
         self.shipper.catch_up();
         Ok(())
@@ -213,6 +214,8 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         // The shipper copies only what is confirmed, and it stops after this.
         self.syncer = None;
+        // What cannot be written is noted by the writer, and is found by the next one.
+        let _ = self.writer.write_landed();
         if let Err(error) = self.writer.sync() {
             self.health.note_sync_failure(&error.to_string());
         }

@@ -15,7 +15,7 @@ pub(crate) fn make_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Opens a file for writing, and makes it where there is none.
+/// Opens a file for reading and writing, and makes it where there is none.
 pub(crate) fn open_or_make_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

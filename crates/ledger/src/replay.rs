@@ -10,6 +10,7 @@ use std::vec;
 use crate::calendar::Calendar;
 use crate::journal::folder::{folders, segments};
 use crate::journal::reader::SegmentReader;
+use crate::journal::settle::settle;
 use crate::journal::walk::FolderWalk;
 use crate::journal::{Position, ReadError};
 use crate::record::Record;
@@ -26,6 +27,7 @@ pub struct Replay {
 impl Replay {
     /// Begins with the first record at or after `since_us`, across all writers under `root`.
     pub fn since(root: &Path, since_us: i64) -> Result<Self, ReadError> {
+        settle(root)?;
         let begin = |folder: &Path| FolderWalk::new(folder, first_position(folder, since_us)?, None);
         let folders = folders(root).map_err(ReadError::io(root))?;
         let walks = folders.iter().map(|folder| begin(folder)).collect::<Result<Vec<_>, _>>()?;
@@ -58,6 +60,7 @@ pub fn month_totals(
     calendar: &Calendar,
     month: i32,
 ) -> Result<HashMap<String, Sums>, StoreError> {
+    settle(root)?;
     let (sums, positions) = store.month_with_positions(month)?;
     let mut totals: HashMap<String, Sums> = sums.into_iter().collect();
     for folder in folders(root).map_err(ReadError::io(root))? {

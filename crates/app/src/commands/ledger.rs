@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use toolgate_admin::questions::Moment;
 use toolgate_admin::{Problem, ProblemKind};
 use toolgate_ledger::journal::folder::{Folder, folders};
+use toolgate_ledger::journal::settle::settle;
 use toolgate_ledger::store::{KnownIds, Store, ship_folder};
 use toolgate_ledger::{Calendar, Kind, Status};
 
@@ -126,6 +127,7 @@ impl LedgerArgs {
 }
 
 fn catch_up(root: &Path, store: &Store) -> Result<(), Failure> {
+    settle(root).map_err(failed)?;
     let mut connection = store.connect().map_err(failed)?;
     for path in folders(root).map_err(failed)? {
         // One that a living writer holds is copied by that writer.

@@ -109,7 +109,7 @@ impl Closing {
 
     /// Returns when the call is written down, together with others that end now. Dropping the future loses nothing.
     pub async fn on_record(&mut self) -> Result<(), Unrecorded> {
-        if self.queued.is_some() {
+        if self.queued.as_ref().is_some_and(|queued| !queued.is_safe()) {
             // Others that are ready, and those whose servers have answered by now, end before this goes on.
             tokio::task::yield_now().await;
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The state of a ledger at one moment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Health {
-    /// Whether the last append was written.
+    /// Whether the journal could be written when that was last tried.
     pub writable: bool,
     /// Records appended since the ledger was opened.
     pub appended: u64,
@@ -83,6 +83,17 @@ impl HealthLog {
         self.note_error(message);
     }
 
+    /// Records that have landed cannot be written. They are not lost and will be tried again.
+    pub(crate) fn note_unwritable(&self, message: &str) {
+        self.writable.store(false, Ordering::Relaxed);
+        self.note_error(message);
+    }
+
+    /// Whether the journal could be written when that was last tried.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.writable.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn note_sync_failure(&self, message: &str) {
         self.confirmed.store(false, Ordering::Relaxed);
         self.sync_failures.fetch_add(1, Ordering::Relaxed);
@@ -119,7 +130,7 @@ impl HealthLog {
     /// The state now.
     pub fn snapshot(&self) -> Health {
         Health {
-            writable: self.writable.load(Ordering::Relaxed),
+            writable: self.is_writable(),
             appended: self.appended.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
             bytes_written: self.bytes_written.load(Ordering::Relaxed),

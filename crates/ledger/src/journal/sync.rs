@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Position;
 use super::health::HealthLog;
@@ -14,6 +14,9 @@ use super::writer::Writer;
 
 /// How long a disk that did not confirm is left alone.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// How long records that have landed wait for others to be written with. Longer is not cheaper, and readers see them later.
+const GATHERING: Duration = Duration::from_millis(2);
 
 /// Files written to since they were last confirmed.
 #[derive(Debug, Default)]
@@ -41,50 +44,59 @@ impl Unsynced {
     }
 }
 
-/// The thread that confirms writes at an interval. Stopping it confirms what is left.
+/// The thread that writes what has landed, and has the disk confirm writes at an interval. Stopping it confirms what is
+/// left.
 #[derive(Debug)]
 pub struct Syncer {
-    stop: Option<SyncSender<()>>,
+    stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Syncer {
     /// Starts the thread for `writer`.
     pub fn start(writer: &Arc<Writer>, interval: Duration, health: Arc<HealthLog>) -> io::Result<Self> {
-        let (stop, stopped) = sync_channel::<()>(0);
-        let writer = Arc::downgrade(writer);
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopping);
+        let served = Arc::downgrade(writer);
         let run = move || {
-            let mut stopping = false;
-            while !stopping {
+            let mut synced = Instant::now();
+            loop {
                 // Each failure begins a segment, so a disk that fails is asked less often.
                 let pause = if health.is_confirmed() { interval } else { interval.max(AFTER_FAILURE) };
-                stopping = stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout);
-                if !sync_once(&writer, &health) {
+                thread::park_timeout(pause.saturating_sub(synced.elapsed()));
+                let is_last = stop.load(Ordering::Acquire);
+                if !is_last && synced.elapsed() < pause {
+                    // Something has landed; more will have in a moment.
+                    thread::park_timeout(GATHERING);
+                }
+                let Some(writer) = served.upgrade() else { return };
+                // What cannot be written is noted by the writer, and stays where it is until the next time.
+                let _ = writer.write_landed();
+                if is_last || synced.elapsed() >= pause {
+                    synced = Instant::now();
+                    match writer.sync() {
+                        Ok(()) => health.note_synced(),
+                        Err(error) => health.note_sync_failure(&error.to_string()),
+                    }
+                }
+                if is_last {
                     return;
                 }
             }
         };
         let thread = thread::Builder::new().name("ledger-sync".to_owned()).spawn(run)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        writer.lend_a_hand(thread.thread());
+        Ok(Self { stopping, thread: Some(thread) })
     }
 }
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        self.stop = None;
+        self.stopping.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             // A panic of that thread has been reported by the panic hook already.
             let _ = thread.join();
         }
     }
-}
-
-/// Says whether the writer still exists.
-fn sync_once(writer: &Weak<Writer>, health: &HealthLog) -> bool {
-    let Some(writer) = writer.upgrade() else { return false };
-    match writer.sync() {
-        Ok(()) => health.note_synced(),
-        Err(error) => health.note_sync_failure(&error.to_string()),
-    }
-    true
 }

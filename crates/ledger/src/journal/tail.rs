@@ -12,24 +12,29 @@ use std::sync::Arc;
 use super::Position;
 use super::folder::{Folder, segment_path};
 use super::health::now_us;
+use super::landing::Area;
+use super::queue::Payloads;
 use super::recover::Recovered;
-use super::segment::{Chain, SegmentHeader};
+use super::segment::{Chain, FRAME_HEADER_LENGTH, SegmentHeader, put_frame};
 use super::sync::Unsynced;
 use super::writer::Durability;
 use crate::private;
 
 /// More full segments than this do not wait for the background: the appender confirms one itself.
 const MAXIMUM_UNSYNCED_SEGMENTS: usize = 4;
+/// A buffer of frames that grew beyond this is given back, so that large records do not stay in memory.
+const KEPT_FRAMES: usize = 512 << 10;
 
 /// The writing end of a folder; whoever has it locked is the one writing.
 #[derive(Debug)]
 pub(super) struct Tail {
-    pub(super) next_sequence: u64,
-    pub(super) chain: Chain,
-    /// Records taken from the queue, and the frames made of them. Kept here to be used again.
-    pub(super) payloads: Vec<u8>,
-    pub(super) lengths: Vec<usize>,
-    pub(super) frames: Vec<u8>,
+    next_sequence: u64,
+    chain: Chain,
+    /// Records that have landed and are being written, or could not be; absent where none land.
+    pub(super) landed: Option<Area>,
+    /// Kept to be used again.
+    pub(super) queued: Payloads,
+    frames: Vec<u8>,
     folder: Folder,
     segment_bytes: u64,
     next_segment: u64,
@@ -71,8 +76,8 @@ impl Tail {
         Ok(Self {
             next_sequence,
             chain,
-            payloads: Vec::new(),
-            lengths: Vec::new(),
+            landed: None,
+            queued: Payloads::default(),
             frames: Vec::new(),
             folder,
             segment_bytes,
@@ -106,8 +111,53 @@ impl Tail {
         self.synced = self.synced.max(position);
     }
 
+    /// The number of the next record.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// How many of the records fit into the open segment, or into a new one if that has no room for the first; at least one.
+    pub(super) fn fitting<'a>(&self, payloads: impl Iterator<Item = &'a [u8]>) -> usize {
+        let mut room = self.segment_bytes.saturating_sub(self.length);
+        let fits = |payload: &[u8]| {
+            let left = room.checked_sub((FRAME_HEADER_LENGTH + payload.len()) as u64);
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        payloads.map(fits).take_while(|fits| *fits).count().max(1)
+    }
+
+    /// Gives the folder back, with the right to write in it.
+    pub(super) fn into_folder(self) -> Folder {
+        self.folder
+    }
+
+    /// Writes records at the end, and says the number of the first and how many bytes they took. On failure the journal
+    /// ends where it did before.
+    pub(super) fn append<'a>(
+        &mut self,
+        payloads: impl Iterator<Item = &'a [u8]> + Clone,
+        durability: Durability,
+    ) -> io::Result<(u64, u64)> {
+        let bytes: usize = payloads.clone().map(|payload| FRAME_HEADER_LENGTH + payload.len()).sum();
+        self.make_ready(bytes as u64)?;
+        let first = self.next_sequence;
+        let (mut sequence, mut chain) = (first, self.chain);
+        self.frames.clear();
+        self.frames.shrink_to(KEPT_FRAMES);
+        for payload in payloads {
+            chain = chain.next(sequence, payload);
+            put_frame(&mut self.frames, sequence, &chain, payload);
+            sequence += 1;
+        }
+        self.write_out(durability)?;
+        self.next_sequence = sequence;
+        self.chain = chain;
+        Ok((first, bytes as u64))
+    }
+
     /// Cuts away what a failed write left, and begins a new segment if `coming` bytes would overfill this one.
-    pub(super) fn make_ready(&mut self, coming: u64) -> io::Result<()> {
+    fn make_ready(&mut self, coming: u64) -> io::Result<()> {
         if self.has_remains {
             self.file.set_len(self.length)?;
             self.has_remains = false;
@@ -116,7 +166,7 @@ impl Tail {
     }
 
     /// Writes `frames` at the end. On failure the journal ends where it did before.
-    pub(super) fn write_out(&mut self, durability: Durability) -> io::Result<()> {
+    fn write_out(&mut self, durability: Durability) -> io::Result<()> {
         let written = self.file.write_all_at(&self.frames, self.length).and_then(|()| match durability {
             Durability::Always => self.sync_all_segments(),
             Durability::Interval(_) => Ok(()),

@@ -1,22 +1,28 @@
 //! Appending, from many threads at once, without losing an acknowledged record.
 //!
-//! A record is on its way to the disk (the `write` call has returned) before [`Writer::write`] does. To make that
-//! cheap, appenders put their encoded record into a queue and then ask for the end of the journal. Whoever gets it
-//! finds either that somebody before has written its record along, or writes everything that is queued in one call.
-//! So the queue is locked for a copy, hashing happens once per record outside of it, and the write is shared.
+//! Where it can, a record lands: it is copied into memory that outlives the process, and that is all who appends waits
+//! for. A thread writes what has landed into the journal; whoever finds no room to land does it, too.
+//!
+//! Elsewhere, and where the disk must confirm every record, the `write` call has returned before [`Writer::write`] does.
+//! To make that cheap, appenders put their encoded record into a queue and then ask for the end of the journal. Whoever gets
+//! it finds either that somebody before has written its record along, or writes everything that is queued in one call.
 //! The longer an appender waits between the two steps, the more share one write; that is for it to judge.
 
 use std::cell::RefCell;
 use std::io;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 use super::Position;
 use super::folder::Folder;
 use super::health::HealthLog;
+use super::landing::{self, Area, Landing};
+use super::queue::{Batch, Queue};
 use super::recover::Recovered;
-use super::segment::{FRAME_HEADER_LENGTH, MAXIMUM_PAYLOAD_LENGTH, put_frame};
+use super::segment::MAXIMUM_PAYLOAD_LENGTH;
+use super::settle::take_in;
 use super::tail::Tail;
 use crate::record::RecordRef;
 
@@ -41,12 +47,24 @@ pub struct Receipt {
     pub sequence: u64,
 }
 
-/// A record that waits to be written together with others. It is in the journal once [`Writer::write`] says so.
+/// A record on its way into the journal.
 #[derive(Debug)]
 #[must_use = "a record may stay in memory until somebody asks for it to be written"]
-pub struct Queued {
-    batch: Arc<Batch>,
-    index: u64,
+pub struct Queued(Way);
+
+#[derive(Debug)]
+enum Way {
+    /// It is in memory that outlives the process.
+    Landed { sequence: u64 },
+    /// It waits to be written together with others, and is safe once [`Writer::write`] says so.
+    Waiting { batch: Arc<Batch>, index: u64 },
+}
+
+impl Queued {
+    /// Whether the record is safe already, so that nothing is gained by waiting for company.
+    pub fn is_safe(&self) -> bool {
+        matches!(self.0, Way::Landed { .. })
+    }
 }
 
 /// Why a record was not written.
@@ -73,26 +91,16 @@ pub enum AppendError {
 /// The one writer of a folder.
 #[derive(Debug)]
 pub struct Writer {
-    queue: Mutex<Queue>,
+    // Who needs both locks takes the tail's first.
     tail: Mutex<Tail>,
+    landing: Option<Mutex<Landing>>,
+    queue: Mutex<Queue>,
+    /// The thread that writes what has landed.
+    hand: OnceLock<Thread>,
     syncing: Mutex<()>,
     durability: Durability,
     health: Arc<HealthLog>,
     replica: Arc<str>,
-}
-
-/// Encoded records that wait to be written together.
-#[derive(Debug, Default)]
-struct Queue {
-    payloads: Vec<u8>,
-    lengths: Vec<usize>,
-    batch: Arc<Batch>,
-}
-
-/// What became of records that were written together: the sequence of the first, or why none was written.
-#[derive(Debug, Default)]
-struct Batch {
-    outcome: OnceLock<Result<u64, AppendError>>,
 }
 
 impl Writer {
@@ -105,15 +113,38 @@ impl Writer {
         health: Arc<HealthLog>,
     ) -> io::Result<Self> {
         let replica = Arc::clone(folder.replica());
-        let tail = Tail::open(folder, recovered, segment_bytes)?;
+        let path = folder.path().to_owned();
+        let mut tail = take_in(folder, recovered, landing::left_in(&path)?, segment_bytes)?;
+        let landing = match durability {
+            // Without a landing every record is written by itself, so that is no reason to fail.
+            Durability::Interval(_) => Landing::open(&path, tail.next_sequence()).unwrap_or_default(),
+            Durability::Always => None,
+        };
+        let landing = match landing {
+            Some((landing, area)) => {
+                tail.landed = Some(area);
+                Some(Mutex::new(landing))
+            }
+            None => {
+                landing::remove(&path)?;
+                None
+            }
+        };
         Ok(Self {
-            queue: Mutex::default(),
             tail: Mutex::new(tail),
+            landing,
+            queue: Mutex::default(),
+            hand: OnceLock::new(),
             syncing: Mutex::default(),
             durability,
             health,
             replica,
         })
+    }
+
+    /// From now on `hand` is woken when records have landed; it calls [`Writer::write_landed`].
+    pub(super) fn lend_a_hand(&self, hand: &Thread) {
+        let _ = self.hand.set(hand.clone());
     }
 
     /// The name under which this writer's records are known.
@@ -131,36 +162,40 @@ impl Writer {
         thread_local! {
             static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
-        let (queued, is_full) = SCRATCH.with_borrow_mut(|scratch| {
+        SCRATCH.with_borrow_mut(|scratch| {
             scratch.clear();
             scratch.shrink_to(KEPT_SCRATCH);
             record.encode(scratch);
             if scratch.len() > MAXIMUM_PAYLOAD_LENGTH {
                 return Err(AppendError::TooLarge { size: scratch.len(), limit: MAXIMUM_PAYLOAD_LENGTH });
             }
-            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            let queued = Queued { batch: Arc::clone(&queue.batch), index: queue.lengths.len() as u64 };
-            queue.payloads.extend_from_slice(scratch);
-            queue.lengths.push(scratch.len());
-            Ok((queued, queue.payloads.len() > MAXIMUM_QUEUED))
-        })?;
-        if is_full {
-            // How that ended is told to all who are in the queue when they ask.
-            let _ = self.write(&queued);
-        }
-        Ok(queued)
+            match &self.landing {
+                Some(landing) => self.land(landing, scratch).map(|sequence| Queued(Way::Landed { sequence })),
+                None => Ok(self.wait_in_queue(scratch)),
+            }
+        })
     }
 
-    /// Writes a queued record with all others that wait, unless that has been done. When this returns a receipt, a
-    /// killed process does not lose it.
+    /// Makes sure that a queued record is written, with all others that wait. When this returns a receipt, a killed
+    /// process does not lose it.
     pub fn write(&self, queued: &Queued) -> Result<Receipt, AppendError> {
-        let written = |first: u64| Receipt { sequence: first + queued.index };
-        if let Some(outcome) = queued.batch.outcome.get() {
+        let (batch, index) = match &queued.0 {
+            Way::Landed { sequence } => return Ok(Receipt { sequence: *sequence }),
+            Way::Waiting { batch, index } => (batch, *index),
+        };
+        let written = |first: u64| Receipt { sequence: first + index };
+        if let Some(outcome) = batch.outcome.get() {
             return outcome.clone().map(written);
         }
         let mut tail = self.lock_tail();
-        let outcome = queued.batch.outcome.get_or_init(|| self.write_queue(&mut tail));
+        let outcome = batch.outcome.get_or_init(|| self.write_queue(&mut tail));
         outcome.clone().map(written)
+    }
+
+    /// Writes into the journal what has landed.
+    pub fn write_landed(&self) -> Result<(), AppendError> {
+        let Some(landing) = &self.landing else { return Ok(()) };
+        self.write_all_landed(&mut self.lock_tail(), landing)
     }
 
     /// How far the journal is written: nothing before this changes any more.
@@ -180,7 +215,7 @@ impl Writer {
     /// would say yes. What is in the segment stays, its end may be lost in a power cut, and a new segment is begun.
     pub fn sync(&self) -> io::Result<()> {
         // One at a time, so that who finds nothing to do knows that it is done.
-        let _turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.syncing);
         let Some(unsynced) = self.lock_tail().take_unsynced() else { return Ok(()) };
         let synced = unsynced.sync();
         let mut tail = self.lock_tail();
@@ -206,54 +241,129 @@ impl Writer {
         }
     }
 
+    fn land(&self, landing: &Mutex<Landing>, payload: &[u8]) -> Result<u64, AppendError> {
+        if payload.len() > landing::LONGEST_PAYLOAD {
+            return self.write_without_landing(landing, payload);
+        }
+        // While the journal cannot be written, nobody is told that it will be.
+        if !self.health.is_writable() {
+            self.write_landed()?;
+        }
+        loop {
+            let landed = lock(landing).put(payload);
+            match landed {
+                Some(landed) => {
+                    if let Some(hand) = self.hand.get().filter(|_| landed.is_news) {
+                        hand.unpark();
+                    }
+                    return Ok(landed.sequence);
+                }
+                None => self.write_landed()?,
+            }
+        }
+    }
+
+    /// Writes a record that is too large to land, after all that have.
+    fn write_without_landing(&self, landing: &Mutex<Landing>, payload: &[u8]) -> Result<u64, AppendError> {
+        let mut tail = self.lock_tail();
+        loop {
+            self.write_all_landed(&mut tail, landing)?;
+            let mut landing = lock(landing);
+            // Nothing may land between the records before this one and those behind it.
+            if landing.is_empty() {
+                let first = self.append_to(&mut tail, std::iter::once(payload))?;
+                landing.set_next_sequence(tail.next_sequence());
+                landing.note_written(tail.next_sequence());
+                return Ok(first);
+            }
+        }
+    }
+
+    fn write_all_landed(&self, tail: &mut Tail, landing: &Mutex<Landing>) -> Result<(), AppendError> {
+        let Some(mut area) = tail.landed.take() else { return Ok(()) };
+        // Records that could not be written last time come first.
+        let mut written = self.write_area(tail, &mut area);
+        if written.is_ok() && lock(landing).swap(&mut area) {
+            written = self.write_area(tail, &mut area);
+        }
+        lock(landing).note_written(tail.next_sequence());
+        tail.landed = Some(area);
+        written
+    }
+
+    fn write_area(&self, tail: &mut Tail, area: &mut Area) -> Result<(), AppendError> {
+        while !area.is_empty() {
+            let count = tail.fitting(area.payloads());
+            let (first, bytes) =
+                tail.append(area.payloads().take(count), self.durability).map_err(|error| {
+                    let error = write_error(tail, &error);
+                    self.health.note_unwritable(&error.to_string());
+                    error
+                })?;
+            let records = tail.next_sequence() - first;
+            area.note_written(records);
+            self.health.note_batch(records, bytes);
+        }
+        Ok(())
+    }
+
+    fn wait_in_queue(&self, payload: &[u8]) -> Queued {
+        let mut queue = lock(&self.queue);
+        let queued = Queued(Way::Waiting { batch: Arc::clone(&queue.batch), index: queue.records.count() });
+        queue.records.push(payload);
+        let is_full = queue.records.size() > MAXIMUM_QUEUED;
+        drop(queue);
+        if is_full {
+            // How that ended is told to all who are in the queue when they ask.
+            let _ = self.write(&queued);
+        }
+        queued
+    }
+
     /// Writes all that is queued. The caller holds the tail, so the queue's batch is the caller's own.
     fn write_queue(&self, tail: &mut Tail) -> Result<u64, AppendError> {
+        let mut records = mem::take(&mut tail.queued);
         {
-            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut queue = lock(&self.queue);
             queue.batch = Arc::default();
-            mem::swap(&mut queue.payloads, &mut tail.payloads);
-            mem::swap(&mut queue.lengths, &mut tail.lengths);
+            mem::swap(&mut queue.records, &mut records);
         }
-        let records = tail.lengths.len() as u64;
-        let written = self.write_frames(tail);
-        tail.payloads.clear();
-        tail.payloads.shrink_to(KEPT_SCRATCH);
-        tail.lengths.clear();
-        tail.frames.clear();
-        tail.frames.shrink_to(KEPT_SCRATCH);
-        match written {
+        let written = self.append_to(tail, records.iter());
+        records.clear();
+        tail.queued = records;
+        written
+    }
+
+    /// Writes records that nobody has been promised anything about.
+    fn append_to<'a>(
+        &self,
+        tail: &mut Tail,
+        payloads: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<u64, AppendError> {
+        let records = payloads.clone().count() as u64;
+        match tail.append(payloads, self.durability) {
             Ok((first, bytes)) => {
                 self.health.note_batch(records, bytes);
                 Ok(first)
             }
             Err(error) => {
-                let message = format!("{}: {error}", tail.path().display());
-                self.health.note_failed_batch(records, &message);
-                Err(AppendError::Write { message: Arc::from(message) })
+                let error = write_error(tail, &error);
+                self.health.note_failed_batch(records, &error.to_string());
+                Err(error)
             }
         }
     }
 
-    fn write_frames(&self, tail: &mut Tail) -> io::Result<(u64, u64)> {
-        let bytes = tail.payloads.len() + tail.lengths.len() * FRAME_HEADER_LENGTH;
-        tail.make_ready(bytes as u64)?;
-        let first = tail.next_sequence;
-        let (mut sequence, mut chain) = (first, tail.chain);
-        let mut rest = tail.payloads.as_slice();
-        for length in &tail.lengths {
-            let (payload, others) = rest.split_at(*length);
-            rest = others;
-            chain = chain.next(sequence, payload);
-            put_frame(&mut tail.frames, sequence, &chain, payload);
-            sequence += 1;
-        }
-        tail.write_out(self.durability)?;
-        tail.next_sequence = sequence;
-        tail.chain = chain;
-        Ok((first, bytes as u64))
-    }
-
     pub(super) fn lock_tail(&self) -> MutexGuard<'_, Tail> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tail)
     }
+}
+
+fn write_error(tail: &Tail, error: &io::Error) -> AppendError {
+    AppendError::Write { message: format!("{}: {error}", tail.path().display()).into() }
+}
+
+/// What is behind these locks is whole between any two steps, so a panic elsewhere takes nothing away.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,6 @@
 //! It follows its own writer up to what the disk has confirmed. Folders whose writer is gone are taken over for as
 //! long as it takes to copy what that one left, so that no record waits for a process that never comes back.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +15,9 @@ use rusqlite::Connection;
 use super::batch::{KnownIds, ship_folder};
 use super::{Store, StoreError};
 use crate::calendar::Calendar;
-use crate::journal::folder::{Folder, folders, segments};
+use crate::journal::folder::{Folder, folders};
 use crate::journal::health::HealthLog;
-use crate::journal::recover::recover;
+use crate::journal::settle::settle_abandoned;
 use crate::journal::writer::Writer;
 use crate::journal::{Position, ReadError, page_cache};
 use crate::retention::{self, Retention};
@@ -152,7 +151,7 @@ impl Work {
             if path != own
                 && let Some(folder) = Folder::try_hold(path.clone()).map_err(ReadError::io(&path))?
             {
-                settle_abandoned(&folder)?;
+                let folder = settle_abandoned(folder)?;
                 self.ship(folder.path(), None)?;
                 self.prune(folder.path())?;
             }
@@ -183,13 +182,4 @@ impl Work {
         retention::prune(connection, &self.store, folder, &self.settings, now_us)?;
         Ok(())
     }
-}
-
-/// Brings an abandoned journal to the state its writer would leave: no unfinished frame, all of it on the disk.
-fn settle_abandoned(folder: &Folder) -> Result<(), ReadError> {
-    recover(folder.path())?;
-    if let Some((_, path)) = segments(folder.path()).map_err(ReadError::io(folder.path()))?.last() {
-        File::open(path).and_then(|file| file.sync_data()).map_err(ReadError::io(path))?;
-    }
-    Ok(())
 }

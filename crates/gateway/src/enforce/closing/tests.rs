@@ -5,7 +5,7 @@ use std::task::Poll;
 
 use futures_util::poll;
 use tempfile::TempDir;
-use toolgate_ledger::{Kind, Ledger, RedactionRules, Redactor, Settings};
+use toolgate_ledger::{Durability, Kind, Ledger, RedactionRules, Redactor, Settings};
 use toolgate_protocol::Era;
 
 use super::*;
@@ -22,7 +22,9 @@ struct Scene {
 impl Scene {
     fn open() -> Scene {
         let place = TempDir::new().unwrap();
-        let ledger = Arc::new(Ledger::open(Settings::new(place.path())).unwrap());
+        // Records that the disk must confirm wait for each other; others are safe at once.
+        let settings = Settings { durability: Durability::Always, ..Settings::new(place.path()) };
+        let ledger = Arc::new(Ledger::open(settings).unwrap());
         let redactor = Redactor::new(&RedactionRules::default()).unwrap();
         let recorder = Recorder::new(Arc::clone(&ledger), redactor, 1_000, OnFailure::Deny);
         let gate = Arc::new(Gate::new(Gate::default().policy(), Some(recorder)));

@@ -1,0 +1,291 @@
+//! Where records land before they are written into the journal: memory that is a file.
+//!
+//! What a process has put into a mapped file is the system's as soon as it is put there. It is there when the process is
+//! killed in the next moment, and no system call was made for it. So an answer may leave once its record has landed, and
+//! a thread writes into the journal what has gathered, hundreds of records at a time.
+//!
+//! ```text
+//! header  magic 8 · epoch 4 · zero 4 · next sequence to land 8 · next sequence to be written 8 · zeros up to 4096
+//! area    slots, and after them what an earlier use left; there are two of 256 KiB
+//! slot    payload length 4 · CRC32C 4 · sequence 8 · payload
+//! ```
+//!
+//! While one area is written into the journal, records land in the other. The checksum begins with the epoch, which every
+//! writer makes anew, so that what an earlier writer left is never taken for a record of this one.
+//!
+//! A mapped file has no way to refuse: where the disk has no room for a page, the process is ended. So the pages are on
+//! the disk before they are used, and only on file systems that write them where they are.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use memmap2::{MmapMut, MmapOptions};
+
+use crate::private;
+
+const FILE_NAME: &str = "landing";
+const MAGIC: [u8; 8] = *b"TGLANDED";
+const HEADER_LENGTH: usize = 4096;
+const AREA_LENGTH: usize = 256 << 10;
+const FILE_LENGTH: usize = HEADER_LENGTH + 2 * AREA_LENGTH;
+const SLOT_HEADER_LENGTH: usize = 16;
+/// An area is written before it is full, so that nobody has to wait for that.
+const ALMOST_FULL: usize = AREA_LENGTH / 2;
+
+/// The longest payload that can land.
+pub(super) const LONGEST_PAYLOAD: usize = AREA_LENGTH - SLOT_HEADER_LENGTH;
+
+/// The place where records land now. Whoever has it locked puts one there.
+#[derive(Debug)]
+pub(super) struct Landing {
+    header: MmapMut,
+    epoch: u32,
+    open: Area,
+    next_sequence: u64,
+}
+
+/// One of the two areas.
+#[derive(Debug)]
+pub(super) struct Area {
+    map: MmapMut,
+    used: usize,
+    /// Of what is used, this much is in the journal.
+    written: usize,
+    records: u64,
+}
+
+/// A record has landed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Landed {
+    pub(super) sequence: u64,
+    /// Whether there is something new to do for who writes the journal.
+    pub(super) is_news: bool,
+}
+
+/// How far a landing has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Marks {
+    /// The sequence of the next record to land.
+    pub(super) landed: u64,
+    /// The sequence of the next record to be written into the journal.
+    pub(super) written: u64,
+}
+
+/// What a writer has left in its landing.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    pub(super) marks: Marks,
+    /// Payloads by their sequences, those among them that are in the journal already.
+    pub(super) payloads: Vec<(u64, Vec<u8>)>,
+}
+
+impl Landing {
+    /// Makes the landing of a folder ready for records from `next_sequence` on, and gives the second area. There is none
+    /// on file systems that may run out of room for a page that they have written before.
+    pub(super) fn open(folder: &Path, next_sequence: u64) -> io::Result<Option<(Self, Area)>> {
+        let file = private::open_or_make_file(&path_in(folder))?;
+        if !writes_in_place(&file) {
+            fs::remove_file(path_in(folder))?;
+            return Ok(None);
+        }
+        if file.metadata()?.len() != FILE_LENGTH as u64 {
+            file.set_len(0)?;
+            file.write_all_at(&vec![0; FILE_LENGTH], 0)?;
+            file.sync_all()?;
+        }
+        let mut header = map(&file, 0, HEADER_LENGTH)?;
+        let epoch = number_at(&header, 8).map_or(0, u32::from_le_bytes).wrapping_add(1);
+        let area = |at| {
+            Ok::<_, io::Error>(Area { map: map(&file, at, AREA_LENGTH)?, used: 0, written: 0, records: 0 })
+        };
+        let open = area(HEADER_LENGTH)?;
+        let other = area(HEADER_LENGTH + AREA_LENGTH)?;
+        put(&mut header, 0, &MAGIC);
+        put(&mut header, 8, &epoch.to_le_bytes());
+        put(&mut header, 16, &next_sequence.to_le_bytes());
+        put(&mut header, 24, &next_sequence.to_le_bytes());
+        header.flush()?;
+        Ok(Some((Self { header, epoch, open, next_sequence }, other)))
+    }
+
+    /// Puts a record down; nothing if there is no room for it now.
+    pub(super) fn put(&mut self, payload: &[u8]) -> Option<Landed> {
+        let end = self.open.used + SLOT_HEADER_LENGTH + payload.len();
+        let slot = self.open.map.get_mut(self.open.used..end)?;
+        let sequence = self.next_sequence;
+        let length = (payload.len() as u32).to_le_bytes();
+        put(slot, 0, &length);
+        put(slot, 4, &checksum(self.epoch, sequence, payload).to_le_bytes());
+        put(slot, 8, &sequence.to_le_bytes());
+        put(slot, SLOT_HEADER_LENGTH, payload);
+        let is_news = self.open.used == 0 || self.open.used < ALMOST_FULL && end >= ALMOST_FULL;
+        self.open.used = end;
+        self.open.records += 1;
+        self.set_next_sequence(sequence + 1);
+        Some(Landed { sequence, is_news })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Takes what has landed for `written`, which must be empty; more lands there from now on. Says whether there was any.
+    pub(super) fn swap(&mut self, written: &mut Area) -> bool {
+        std::mem::swap(&mut self.open, written);
+        !written.is_empty()
+    }
+
+    /// The sequence of the next record, after some were written without landing.
+    pub(super) fn set_next_sequence(&mut self, sequence: u64) {
+        self.next_sequence = sequence;
+        put(&mut self.header, 16, &sequence.to_le_bytes());
+    }
+
+    /// All before this sequence is in the journal.
+    pub(super) fn note_written(&mut self, sequence: u64) {
+        put(&mut self.header, 24, &sequence.to_le_bytes());
+    }
+}
+
+impl Area {
+    pub(super) fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// The records that are not in the journal yet, in the order in which they landed.
+    pub(super) fn payloads(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        slots(self.map.get(self.written..self.used).unwrap_or_default()).map(|slot| slot.payload)
+    }
+
+    /// The first `records` of those are in the journal now. After the last of them the area is empty.
+    pub(super) fn note_written(&mut self, records: u64) {
+        let written =
+            self.payloads().take(records as usize).map(|payload| SLOT_HEADER_LENGTH + payload.len());
+        self.written += written.sum::<usize>();
+        self.records -= records;
+        if self.records == 0 {
+            (self.used, self.written) = (0, 0);
+        }
+    }
+}
+
+/// How far the landing of a folder has come, if it has one.
+pub(super) fn marks(folder: &Path) -> io::Result<Option<Marks>> {
+    let mut header = [0; 32];
+    match File::open(path_in(folder)).and_then(|file| file.read_exact_at(&mut header, 0)) {
+        Ok(()) => Ok(marks_in(&header)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the last writer of a folder left in its landing.
+pub(super) fn left_in(folder: &Path) -> io::Result<Left> {
+    let bytes = match fs::read(path_in(folder)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Left::default()),
+        read => read?,
+    };
+    let Some(marks) = marks_in(&bytes) else { return Ok(Left::default()) };
+    let epoch = number_at(&bytes, 8).map_or(0, u32::from_le_bytes);
+    let areas = bytes.get(HEADER_LENGTH..).unwrap_or_default().chunks(AREA_LENGTH);
+    let mut payloads: Vec<_> = areas
+        .flat_map(|area| slots(area).take_while(|slot| slot.is_sound(epoch)))
+        .map(|slot| (slot.sequence, slot.payload.to_vec()))
+        .collect();
+    payloads.sort_unstable_by_key(|(sequence, _)| *sequence);
+    payloads.dedup_by_key(|(sequence, _)| *sequence);
+    Ok(Left { marks, payloads })
+}
+
+/// Removes the landing of a folder, if there is one. What was left in it must be in the journal.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_file(path_in(folder)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+struct Slot<'a> {
+    crc: u32,
+    sequence: u64,
+    payload: &'a [u8],
+}
+
+impl Slot<'_> {
+    fn is_sound(&self, epoch: u32) -> bool {
+        self.crc == checksum(epoch, self.sequence, self.payload)
+    }
+}
+
+/// What stands in an area slot by slot, as far as lengths lead; nothing is checked.
+fn slots(area: &[u8]) -> impl Iterator<Item = Slot<'_>> + Clone {
+    let mut rest = area;
+    std::iter::from_fn(move || {
+        let (head, behind) = rest.split_first_chunk::<SLOT_HEADER_LENGTH>()?;
+        let length = u32::from_le_bytes(number_at(head, 0)?) as usize;
+        let (payload, others) = behind.split_at_checked(length).filter(|_| length > 0)?;
+        rest = others;
+        Some(Slot {
+            crc: u32::from_le_bytes(number_at(head, 4)?),
+            sequence: u64::from_le_bytes(number_at(head, 8)?),
+            payload,
+        })
+    })
+}
+
+fn checksum(epoch: u32, sequence: u64, payload: &[u8]) -> u32 {
+    let mut head = [0; 12];
+    head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    head[4..].copy_from_slice(&sequence.to_le_bytes());
+    crc32c::crc32c_append(crc32c::crc32c_append(epoch, &head), payload)
+}
+
+fn marks_in(header: &[u8]) -> Option<Marks> {
+    let number = |at| number_at(header, at).map(u64::from_le_bytes);
+    let is_landing = header.starts_with(&MAGIC);
+    is_landing.then_some(Marks { landed: number(16)?, written: number(24)? })
+}
+
+fn number_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+/// Puts `bytes` at a place that is known to be inside.
+fn put(into: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = into.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+fn path_in(folder: &Path) -> PathBuf {
+    folder.join(FILE_NAME)
+}
+
+fn map(file: &File, at: usize, length: usize) -> io::Result<MmapMut> {
+    #[expect(
+        unsafe_code,
+        reason = "the folder's lock keeps other writers away, and nobody makes the file shorter while it is mapped"
+    )]
+    let map = unsafe { MmapOptions::new().offset(at as u64).len(length).map_mut(file)? };
+    // A page that is kept in memory need not be read again, which could fail. Where it is not allowed, that stays unlikely.
+    let _ = map.lock();
+    Ok(map)
+}
+
+/// Whether pages of a file, once they are on the disk, are written to the same place for good.
+#[cfg(target_os = "linux")]
+fn writes_in_place(file: &File) -> bool {
+    const EXT: u64 = 0xEF53;
+    const XFS: u64 = 0x5846_5342;
+    const TMPFS: u64 = 0x0102_1994;
+    rustix::fs::fstatfs(file).is_ok_and(|system| [EXT, XFS, TMPFS].contains(&(system.f_type as u64)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn writes_in_place(_file: &File) -> bool {
+    false
+}
