@@ -16,6 +16,9 @@
 //! A mapped file has no way to refuse: where the disk has no room for a page, the process is ended. So the pages are on
 //! the disk before they are used, and only on file systems that write them where they are.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;

@@ -16,7 +16,7 @@ use super::writer::Writer;
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// How long records that have landed wait for others to be written with. Longer is not cheaper, and readers see them later.
-const GATHERING: Duration = Duration::from_millis(2);
+const GATHERING: Duration = Duration::from_millis(10);
 
 /// Files written to since they were last confirmed.
 #[derive(Debug, Default)]

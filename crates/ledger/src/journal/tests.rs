@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-fn record(caller: &str) -> RecordRef<'_> {
+pub(super) fn record(caller: &str) -> RecordRef<'_> {
     RecordRef {
         time_us: 1,
         caller,

@@ -242,7 +242,8 @@ impl Writer {
     }
 
     fn land(&self, landing: &Mutex<Landing>, payload: &[u8]) -> Result<u64, AppendError> {
-        if payload.len() > landing::LONGEST_PAYLOAD {
+        // A disk that does not confirm may not take pages of the landing either, which would end the process.
+        if payload.len() > landing::LONGEST_PAYLOAD || !self.health.is_confirmed() {
             return self.write_without_landing(landing, payload);
         }
         // While the journal cannot be written, nobody is told that it will be.
@@ -263,7 +264,7 @@ impl Writer {
         }
     }
 
-    /// Writes a record that is too large to land, after all that have.
+    /// Writes a record that cannot land, after all that have.
     fn write_without_landing(&self, landing: &Mutex<Landing>, payload: &[u8]) -> Result<u64, AppendError> {
         let mut tail = self.lock_tail();
         loop {
@@ -281,12 +282,15 @@ impl Writer {
 
     fn write_all_landed(&self, tail: &mut Tail, landing: &Mutex<Landing>) -> Result<(), AppendError> {
         let Some(mut area) = tail.landed.take() else { return Ok(()) };
+        let before = tail.next_sequence();
         // Records that could not be written last time come first.
         let mut written = self.write_area(tail, &mut area);
         if written.is_ok() && lock(landing).swap(&mut area) {
             written = self.write_area(tail, &mut area);
         }
-        lock(landing).note_written(tail.next_sequence());
+        if tail.next_sequence() > before {
+            lock(landing).note_written(tail.next_sequence());
+        }
         tail.landed = Some(area);
         written
     }

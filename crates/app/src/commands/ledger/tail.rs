@@ -14,6 +14,7 @@ use toolgate_ledger::Record;
 use toolgate_ledger::export::write_json_line;
 use toolgate_ledger::journal::Position;
 use toolgate_ledger::journal::folder::{folders, segments};
+use toolgate_ledger::journal::settle::settle;
 use toolgate_ledger::journal::walk::FolderWalk;
 
 use super::query::milliseconds;
@@ -45,6 +46,7 @@ pub(crate) struct TailArgs {
 /// Shows the end of the journal.
 pub(super) fn run(args: &TailArgs, output: &Output) -> Result<ExitCode, Failure> {
     let root = args.ledger.root()?;
+    settle(&root).map_err(failed)?;
     let mut journal = Journal::default();
     let mut records: Vec<Record> = Vec::new();
     for folder in folders(&root).map_err(failed)? {
