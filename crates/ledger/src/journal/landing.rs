@@ -5,13 +5,12 @@
 //! a thread writes into the journal what has gathered, hundreds of records at a time.
 //!
 //! ```text
-//! header  magic 8 · epoch 4 · zero 4 · next sequence to land 8 · next sequence to be written 8 · zeros up to 4096
-//! area    slots, and after them what an earlier use left; there are two of 256 KiB
-//! slot    payload length 4 · CRC32C 4 · sequence 8 · payload
+//! header  magic 8 · zero 8 · next sequence to land 8 · next sequence to be written 8 · zeros up to 4096
+//! area    frames as they stand in the journal, and after them what an earlier use left; there are two of 256 KiB
 //! ```
 //!
-//! While one area is written into the journal, records land in the other. The checksum begins with the epoch, which every
-//! writer makes anew, so that what an earlier writer left is never taken for a record of this one.
+//! While one area is written into the journal, as it is, records land in the other. Every writer begins with empty areas and
+//! numbers only grow, so what an earlier use left is told from what landed last by its numbers.
 //!
 //! A mapped file has no way to refuse: where the disk has no room for a page, the process is ended. So the pages are on
 //! the disk before they are used, and only on file systems that write them where they are.
@@ -26,25 +25,24 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{MmapMut, MmapOptions};
 
+use super::segment::{FRAME_HEADER_LENGTH, FrameHeader, frames};
 use crate::private;
 
 const FILE_NAME: &str = "landing";
-const MAGIC: [u8; 8] = *b"TGLANDED";
+const MAGIC: [u8; 8] = *b"TGLANDE2";
 const HEADER_LENGTH: usize = 4096;
 const AREA_LENGTH: usize = 256 << 10;
 const FILE_LENGTH: usize = HEADER_LENGTH + 2 * AREA_LENGTH;
-const SLOT_HEADER_LENGTH: usize = 16;
 /// An area is written before it is full, so that nobody has to wait for that.
 const ALMOST_FULL: usize = AREA_LENGTH / 2;
 
 /// The longest payload that can land.
-pub(super) const LONGEST_PAYLOAD: usize = AREA_LENGTH - SLOT_HEADER_LENGTH;
+pub(super) const LONGEST_PAYLOAD: usize = AREA_LENGTH - FRAME_HEADER_LENGTH;
 
 /// The place where records land now. Whoever has it locked puts one there.
 #[derive(Debug)]
 pub(super) struct Landing {
     header: MmapMut,
-    epoch: u32,
     open: Area,
     next_sequence: u64,
 }
@@ -56,7 +54,6 @@ pub(super) struct Area {
     used: usize,
     /// Of what is used, this much is in the journal.
     written: usize,
-    records: u64,
 }
 
 /// A record has landed.
@@ -99,33 +96,29 @@ impl Landing {
             file.sync_all()?;
         }
         let mut header = map(&file, 0, HEADER_LENGTH)?;
-        let epoch = number_at(&header, 8).map_or(0, u32::from_le_bytes).wrapping_add(1);
         let area = |at| {
-            Ok::<_, io::Error>(Area { map: map(&file, at, AREA_LENGTH)?, used: 0, written: 0, records: 0 })
+            let mut map = map(&file, at, AREA_LENGTH)?;
+            map.fill(0);
+            Ok::<_, io::Error>(Area { map, used: 0, written: 0 })
         };
         let open = area(HEADER_LENGTH)?;
         let other = area(HEADER_LENGTH + AREA_LENGTH)?;
         put(&mut header, 0, &MAGIC);
-        put(&mut header, 8, &epoch.to_le_bytes());
         put(&mut header, 16, &next_sequence.to_le_bytes());
         put(&mut header, 24, &next_sequence.to_le_bytes());
         header.flush()?;
-        Ok(Some((Self { header, epoch, open, next_sequence }, other)))
+        Ok(Some((Self { header, open, next_sequence }, other)))
     }
 
     /// Puts a record down; nothing if there is no room for it now.
     pub(super) fn put(&mut self, payload: &[u8]) -> Option<Landed> {
-        let end = self.open.used + SLOT_HEADER_LENGTH + payload.len();
-        let slot = self.open.map.get_mut(self.open.used..end)?;
+        let end = self.open.used + FRAME_HEADER_LENGTH + payload.len();
+        let place = self.open.map.get_mut(self.open.used..end)?;
         let sequence = self.next_sequence;
-        let length = (payload.len() as u32).to_le_bytes();
-        put(slot, 0, &length);
-        put(slot, 4, &checksum(self.epoch, sequence, payload).to_le_bytes());
-        put(slot, 8, &sequence.to_le_bytes());
-        put(slot, SLOT_HEADER_LENGTH, payload);
+        put(place, 0, &FrameHeader::of_record(sequence, payload).encode());
+        put(place, FRAME_HEADER_LENGTH, payload);
         let is_news = self.open.used == 0 || self.open.used < ALMOST_FULL && end >= ALMOST_FULL;
         self.open.used = end;
-        self.open.records += 1;
         self.set_next_sequence(sequence + 1);
         Some(Landed { sequence, is_news })
     }
@@ -154,21 +147,18 @@ impl Landing {
 
 impl Area {
     pub(super) fn is_empty(&self) -> bool {
-        self.records == 0
+        self.used == self.written
     }
 
-    /// The records that are not in the journal yet, in the order in which they landed.
-    pub(super) fn payloads(&self) -> impl Iterator<Item = &[u8]> + Clone {
-        slots(self.map.get(self.written..self.used).unwrap_or_default()).map(|slot| slot.payload)
+    /// The frames that are not in the journal yet, in the order in which they landed.
+    pub(super) fn frames(&self) -> &[u8] {
+        self.map.get(self.written..self.used).unwrap_or_default()
     }
 
-    /// The first `records` of those are in the journal now. After the last of them the area is empty.
-    pub(super) fn note_written(&mut self, records: u64) {
-        let written =
-            self.payloads().take(records as usize).map(|payload| SLOT_HEADER_LENGTH + payload.len());
-        self.written += written.sum::<usize>();
-        self.records -= records;
-        if self.records == 0 {
+    /// The first `bytes` of those are in the journal now. After the last of them the area can be used again.
+    pub(super) fn note_written(&mut self, bytes: usize) {
+        self.written += bytes;
+        if self.is_empty() {
             (self.used, self.written) = (0, 0);
         }
     }
@@ -193,11 +183,10 @@ pub(super) fn left_in(folder: &Path) -> io::Result<Left> {
         read => read?,
     };
     let Some(marks) = marks_in(&bytes) else { return Ok(Left::default()) };
-    let epoch = number_at(&bytes, 8).map_or(0, u32::from_le_bytes);
     let areas = bytes.get(HEADER_LENGTH..).unwrap_or_default().chunks(AREA_LENGTH);
     let mut payloads: Vec<_> = areas
-        .flat_map(|area| slots(area).take_while(|slot| slot.is_sound(epoch)))
-        .map(|slot| (slot.sequence, slot.payload.to_vec()))
+        .flat_map(|area| frames(area).take_while(|(header, payload)| header.matches(payload)))
+        .map(|(header, payload)| (header.sequence, payload.to_vec()))
         .collect();
     payloads.sort_unstable_by_key(|(sequence, _)| *sequence);
     payloads.dedup_by_key(|(sequence, _)| *sequence);
@@ -210,41 +199,6 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-struct Slot<'a> {
-    crc: u32,
-    sequence: u64,
-    payload: &'a [u8],
-}
-
-impl Slot<'_> {
-    fn is_sound(&self, epoch: u32) -> bool {
-        self.crc == checksum(epoch, self.sequence, self.payload)
-    }
-}
-
-/// What stands in an area slot by slot, as far as lengths lead; nothing is checked.
-fn slots(area: &[u8]) -> impl Iterator<Item = Slot<'_>> + Clone {
-    let mut rest = area;
-    std::iter::from_fn(move || {
-        let (head, behind) = rest.split_first_chunk::<SLOT_HEADER_LENGTH>()?;
-        let length = u32::from_le_bytes(number_at(head, 0)?) as usize;
-        let (payload, others) = behind.split_at_checked(length).filter(|_| length > 0)?;
-        rest = others;
-        Some(Slot {
-            crc: u32::from_le_bytes(number_at(head, 4)?),
-            sequence: u64::from_le_bytes(number_at(head, 8)?),
-            payload,
-        })
-    })
-}
-
-fn checksum(epoch: u32, sequence: u64, payload: &[u8]) -> u32 {
-    let mut head = [0; 12];
-    head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
-    head[4..].copy_from_slice(&sequence.to_le_bytes());
-    crc32c::crc32c_append(crc32c::crc32c_append(epoch, &head), payload)
 }
 
 fn marks_in(header: &[u8]) -> Option<Marks> {

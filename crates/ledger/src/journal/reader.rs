@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::segment_path;
-use super::segment::{Chain, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader};
+use super::segment::{
+    Chain, Closing, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader,
+};
 use super::{Damage, DamageKind, Position, ReadError};
 use crate::record::{Record, RecordView};
 
@@ -34,8 +36,23 @@ pub struct SegmentReader {
     end: u64,
     next_sequence: Option<u64>,
     /// Absent after a jump, since a link only follows from all before it.
-    chain: Option<Chain>,
-    payload: Vec<u8>,
+    chain: Option<Unclosed>,
+    body: Vec<u8>,
+}
+
+/// What stands behind a link, up to the next one.
+#[derive(Debug)]
+struct Unclosed {
+    link: Chain,
+    frames: Closing,
+    offset: u64,
+    sequence: u64,
+}
+
+impl Unclosed {
+    fn behind(link: Chain, offset: u64, sequence: u64) -> Self {
+        Self { link, frames: link.closing(), offset, sequence }
+    }
 }
 
 impl SegmentReader {
@@ -51,6 +68,7 @@ impl SegmentReader {
             return Err(Damage { segment: path.to_owned(), offset: 0, sequence: 0, kind }.into());
         };
         file.seek(SeekFrom::Start(length as u64)).map_err(ReadError::io(path))?;
+        let first_link = Chain::of_header(head.get(..length).unwrap_or_default());
         Ok(Self {
             path: path.to_owned(),
             replica: Arc::from(header.replica.as_str()),
@@ -58,8 +76,8 @@ impl SegmentReader {
             offset: length as u64,
             end,
             next_sequence: Some(header.first_sequence),
-            chain: head.get(..length).map(Chain::of_header),
-            payload: Vec::new(),
+            chain: Some(Unclosed::behind(first_link, length as u64, header.first_sequence)),
+            body: Vec::new(),
             header,
         })
     }
@@ -89,9 +107,21 @@ impl SegmentReader {
         self.next_sequence
     }
 
-    /// The link after the last frame read, if all frames were read.
+    /// The last link read, if all frames were read.
     pub fn chain(&self) -> Option<Chain> {
-        self.chain
+        self.chain.as_ref().map(|unclosed| unclosed.link)
+    }
+
+    /// The link that belongs behind the frames read since the last one, if there are any.
+    pub(crate) fn missing_link(&self) -> Option<Chain> {
+        let unclosed = self.chain.as_ref().filter(|unclosed| !unclosed.frames.is_empty());
+        unclosed.map(|unclosed| unclosed.frames.link())
+    }
+
+    /// Frames read since the last link, as the damage that they are where more segments follow.
+    pub(crate) fn without_link(&self) -> Option<Damage> {
+        let unclosed = self.chain.as_ref().filter(|unclosed| !unclosed.frames.is_empty());
+        unclosed.map(|unclosed| self.broken_chain(unclosed.offset, unclosed.sequence))
     }
 
     /// Reads nothing at or behind `end`, where a writer may be at work.
@@ -110,8 +140,21 @@ impl SegmentReader {
         Ok(())
     }
 
-    /// The next frame, or nothing at the end. After an error the reader stays where it is.
+    /// The next frame of a record, or nothing at the end. After an error the reader stays where it is.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ReadError> {
+        loop {
+            let Some(header) = self.next_sound()? else { return Ok(None) };
+            let offset = self.offset;
+            self.offset += (FRAME_HEADER_LENGTH + header.body_length()) as u64;
+            if !header.is_link() {
+                self.next_sequence = Some(header.sequence.wrapping_add(1));
+                return Ok(Some(Frame { offset, sequence: header.sequence, payload: &self.body }));
+            }
+        }
+    }
+
+    /// Reads the next frame or link and checks all about it, but does not go on behind it.
+    fn next_sound(&mut self) -> Result<Option<FrameHeader>, ReadError> {
         if self.offset >= self.end {
             return Ok(None);
         }
@@ -120,35 +163,40 @@ impl SegmentReader {
             return Err(self.damage(DamageKind::Unfinished));
         }
         self.read(|file, _| file.read_exact(&mut head))?;
-        let frame = FrameHeader::decode(&head);
-        if !frame.has_possible_length() {
+        let header = FrameHeader::decode(&head);
+        if !header.has_possible_length() {
             return Err(self.damage(DamageKind::Length));
         }
-        let length = (FRAME_HEADER_LENGTH + frame.length) as u64;
+        let length = (FRAME_HEADER_LENGTH + header.body_length()) as u64;
         if self.end - self.offset < length {
             return Err(self.damage(DamageKind::Unfinished));
         }
-        self.read(|file, payload| {
-            payload.resize(frame.length, 0);
-            file.read_exact(payload)
+        self.read(|file, body| {
+            body.resize(header.body_length(), 0);
+            file.read_exact(body)
         })?;
-        if !frame.matches(&self.payload) {
+        if !header.matches(&self.body) {
             return Err(self.damage(DamageKind::Checksum));
         }
-        if self.next_sequence.is_some_and(|expected| expected != frame.sequence) {
+        if self.next_sequence.is_some_and(|expected| expected != header.sequence) {
             return Err(self.damage(DamageKind::Sequence));
         }
-        if let Some(chain) = self.chain {
-            let link = chain.next(frame.sequence, &self.payload);
-            if link.stored() != frame.chain {
-                return Err(self.damage(DamageKind::Chain));
+        match &mut self.chain {
+            Some(unclosed) if header.is_link() => {
+                let link = unclosed.frames.link();
+                if *link.bytes() != *self.body {
+                    let (offset, sequence) = (unclosed.offset, unclosed.sequence);
+                    return Err(self.broken_chain(offset, sequence).into());
+                }
+                *unclosed = Unclosed::behind(link, self.offset + length, header.sequence);
             }
-            self.chain = Some(link);
+            Some(unclosed) => {
+                unclosed.frames.add(&head);
+                unclosed.frames.add(&self.body);
+            }
+            None => {}
         }
-        let offset = self.offset;
-        self.offset += length;
-        self.next_sequence = Some(frame.sequence.wrapping_add(1));
-        Ok(Some(Frame { offset, sequence: frame.sequence, payload: &self.payload }))
+        Ok(Some(header))
     }
 
     /// The next record with its offset, or nothing at the end.
@@ -179,11 +227,15 @@ impl SegmentReader {
         &mut self,
         fill: impl FnOnce(&mut BufReader<File>, &mut Vec<u8>) -> io::Result<()>,
     ) -> Result<(), ReadError> {
-        fill(&mut self.file, &mut self.payload).map_err(|error| match error.kind() {
+        fill(&mut self.file, &mut self.body).map_err(|error| match error.kind() {
             // The file became shorter under our hands.
             ErrorKind::UnexpectedEof => self.damage(DamageKind::Unfinished),
             _ => ReadError::Io { path: self.path.clone(), source: error },
         })
+    }
+
+    fn broken_chain(&self, offset: u64, sequence: u64) -> Damage {
+        Damage { segment: self.path.clone(), offset, sequence, kind: DamageKind::Chain }
     }
 
     fn damage(&self, kind: DamageKind) -> ReadError {

@@ -39,6 +39,8 @@ pub struct OpenSegment {
     pub path: PathBuf,
     /// Its length up to the end of the last sound frame.
     pub length: u64,
+    /// The link that belongs behind the last frames, where their writer had no time to write it.
+    pub missing_link: Option<Chain>,
 }
 
 /// Something an operator should know about the state a journal was found in.
@@ -96,11 +98,12 @@ struct End {
     length: u64,
     next_sequence: u64,
     chain: Chain,
+    missing_link: Option<Chain>,
 }
 
 struct Stopped {
     error: ReadError,
-    end: Option<End>,
+    end: Option<Box<End>>,
 }
 
 fn walk(path: &Path) -> Result<End, Stopped> {
@@ -114,10 +117,11 @@ fn walk(path: &Path) -> Result<End, Stopped> {
             length: reader.offset(),
             next_sequence: reader.next_sequence().unwrap_or(reader.header().first_sequence),
             chain: reader.chain().unwrap_or(Chain::UNKNOWN),
+            missing_link: reader.missing_link(),
         };
         return match step {
             Ok(_) => Ok(end),
-            Err(error) => Err(Stopped { error, end: Some(end) }),
+            Err(error) => Err(Stopped { error, end: Some(Box::new(end)) }),
         };
     }
 }
@@ -128,7 +132,8 @@ impl Recovered {
         self.chain = end.chain;
         // A newer segment was found damaged: this one is history.
         if self.next_segment == number + 1 {
-            self.open_segment = Some(OpenSegment { number, path, length: end.length });
+            self.open_segment =
+                Some(OpenSegment { number, path, length: end.length, missing_link: end.missing_link });
         }
     }
 
@@ -138,7 +143,7 @@ impl Recovered {
         number: u64,
         path: &Path,
         damage: Damage,
-        end: Option<End>,
+        end: Option<Box<End>>,
     ) -> Result<bool, ReadError> {
         let size = fs::metadata(path).map_err(ReadError::io(path))?.len();
         let behind = |start| sound_frame_behind(path, start).map_err(ReadError::io(path));
@@ -149,7 +154,7 @@ impl Recovered {
                 cut(path, damage.offset).map_err(ReadError::io(path))?;
                 let bytes = size - damage.offset;
                 self.findings.push(Finding::CutTail { segment: path.to_owned(), bytes });
-                self.resume(number, path.to_owned(), end);
+                self.resume(number, path.to_owned(), *end);
                 return Ok(true);
             }
             None if size <= MAXIMUM_HEADER_LENGTH as u64 && !behind(0)? => {
@@ -202,10 +207,10 @@ fn sound_frame_behind(path: &Path, start: u64) -> io::Result<bool> {
         (&mut file).take(longest as u64).read_to_end(&mut window)?;
         for at in 0..window.len().min(STEP) {
             let rest = window.get(at..).unwrap_or_default();
-            let Some((head, payload)) = rest.split_first_chunk() else { return Ok(false) };
+            let Some((head, body)) = rest.split_first_chunk() else { return Ok(false) };
             let frame = FrameHeader::decode(head);
             if frame.has_possible_length()
-                && payload.get(..frame.length).is_some_and(|payload| frame.matches(payload))
+                && body.get(..frame.body_length()).is_some_and(|body| frame.matches(body))
             {
                 return Ok(true);
             }

@@ -15,7 +15,7 @@ use super::health::now_us;
 use super::landing::Area;
 use super::queue::Payloads;
 use super::recover::Recovered;
-use super::segment::{Chain, FRAME_HEADER_LENGTH, SegmentHeader, put_frame};
+use super::segment::{Chain, Frames, LINK_LENGTH, SegmentHeader, link_bytes, put_frame};
 use super::sync::Unsynced;
 use super::writer::Durability;
 use crate::private;
@@ -34,7 +34,7 @@ pub(super) struct Tail {
     pub(super) landed: Option<Area>,
     /// Kept to be used again.
     pub(super) queued: Payloads,
-    frames: Vec<u8>,
+    framed: Vec<u8>,
     folder: Folder,
     segment_bytes: u64,
     next_segment: u64,
@@ -57,8 +57,13 @@ impl Tail {
     pub(super) fn open(folder: Folder, recovered: Recovered, segment_bytes: u64) -> io::Result<Self> {
         let Recovered { open_segment, mut next_segment, next_sequence, mut chain, findings: _ } = recovered;
         let (file, path, number, length) = match open_segment {
-            Some(open) => {
+            Some(mut open) => {
                 let file = File::options().write(true).open(&open.path)?;
+                if let Some(link) = open.missing_link {
+                    file.write_all_at(&link_bytes(next_sequence, &link), open.length)?;
+                    open.length += LINK_LENGTH as u64;
+                    chain = link;
+                }
                 // What a killed process wrote may not have reached the disk yet.
                 file.sync_data()?;
                 (file, open.path, open.number, open.length)
@@ -78,7 +83,7 @@ impl Tail {
             chain,
             landed: None,
             queued: Payloads::default(),
-            frames: Vec::new(),
+            framed: Vec::new(),
             folder,
             segment_bytes,
             next_segment,
@@ -116,15 +121,11 @@ impl Tail {
         self.next_sequence
     }
 
-    /// How many of the records fit into the open segment, or into a new one if that has no room for the first; at least one.
-    pub(super) fn fitting<'a>(&self, payloads: impl Iterator<Item = &'a [u8]>) -> usize {
-        let mut room = self.segment_bytes.saturating_sub(self.length);
-        let fits = |payload: &[u8]| {
-            let left = room.checked_sub((FRAME_HEADER_LENGTH + payload.len()) as u64);
-            room = left.unwrap_or(0);
-            left.is_some()
-        };
-        payloads.map(fits).take_while(|fits| *fits).count().max(1)
+    /// As many of the frames at the start of `bytes` as fit into the open segment, or into a new one if that has no room
+    /// for the first; at least one.
+    pub(super) fn fitting<'a>(&self, bytes: &'a [u8]) -> Frames<'a> {
+        let room = self.segment_bytes.saturating_sub(self.length + LINK_LENGTH as u64);
+        Frames::fitting(bytes, room)
     }
 
     /// Gives the folder back, with the right to write in it.
@@ -132,28 +133,36 @@ impl Tail {
         self.folder
     }
 
-    /// Writes records at the end, and says the number of the first and how many bytes they took. On failure the journal
-    /// ends where it did before.
+    /// Writes records at the end, and says how many bytes they took. On failure the journal ends where it did before.
     pub(super) fn append<'a>(
         &mut self,
-        payloads: impl Iterator<Item = &'a [u8]> + Clone,
+        payloads: impl Iterator<Item = &'a [u8]>,
         durability: Durability,
-    ) -> io::Result<(u64, u64)> {
-        let bytes: usize = payloads.clone().map(|payload| FRAME_HEADER_LENGTH + payload.len()).sum();
-        self.make_ready(bytes as u64)?;
-        let first = self.next_sequence;
-        let (mut sequence, mut chain) = (first, self.chain);
-        self.frames.clear();
-        self.frames.shrink_to(KEPT_FRAMES);
+    ) -> io::Result<u64> {
+        let mut bytes = std::mem::take(&mut self.framed);
+        bytes.clear();
+        bytes.shrink_to(KEPT_FRAMES);
+        let mut records = 0;
         for payload in payloads {
-            chain = chain.next(sequence, payload);
-            put_frame(&mut self.frames, sequence, &chain, payload);
-            sequence += 1;
+            put_frame(&mut bytes, self.next_sequence + records, payload);
+            records += 1;
         }
-        self.write_out(durability)?;
-        self.next_sequence = sequence;
+        let appended = self.append_frames(Frames { bytes: &bytes, records }, durability);
+        self.framed = bytes;
+        appended
+    }
+
+    /// Writes frames at the end, which bear the next numbers, and a link behind them. Says how many bytes that took. On
+    /// failure the journal ends where it did before.
+    pub(super) fn append_frames(&mut self, frames: Frames<'_>, durability: Durability) -> io::Result<u64> {
+        let coming = (frames.bytes.len() + LINK_LENGTH) as u64;
+        self.make_ready(coming)?;
+        let next_sequence = self.next_sequence + frames.records;
+        let chain = self.chain.over(frames.bytes);
+        self.write_out(frames.bytes, &link_bytes(next_sequence, &chain), durability)?;
+        self.next_sequence = next_sequence;
         self.chain = chain;
-        Ok((first, bytes as u64))
+        Ok(coming)
     }
 
     /// Cuts away what a failed write left, and begins a new segment if `coming` bytes would overfill this one.
@@ -165,15 +174,19 @@ impl Tail {
         if self.length + coming > self.segment_bytes { self.rotate() } else { Ok(()) }
     }
 
-    /// Writes `frames` at the end. On failure the journal ends where it did before.
-    fn write_out(&mut self, durability: Durability) -> io::Result<()> {
-        let written = self.file.write_all_at(&self.frames, self.length).and_then(|()| match durability {
-            Durability::Always => self.sync_all_segments(),
-            Durability::Interval(_) => Ok(()),
-        });
+    fn write_out(&mut self, frames: &[u8], link: &[u8], durability: Durability) -> io::Result<()> {
+        let behind = self.length + frames.len() as u64;
+        let written = self
+            .file
+            .write_all_at(frames, self.length)
+            .and_then(|()| self.file.write_all_at(link, behind))
+            .and_then(|()| match durability {
+                Durability::Always => self.sync_all_segments(),
+                Durability::Interval(_) => Ok(()),
+            });
         match written {
             Ok(()) => {
-                self.length += self.frames.len() as u64;
+                self.length = behind + link.len() as u64;
                 match durability {
                     Durability::Always => self.note_synced(self.written()),
                     Durability::Interval(_) => self.has_unsynced_frames = true,

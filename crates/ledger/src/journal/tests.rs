@@ -11,6 +11,7 @@ use super::folder::{Folder, segments};
 use super::health::HealthLog;
 use super::reader::SegmentReader;
 use super::recover::{Finding, recover};
+use super::segment::{FRAME_HEADER_LENGTH, FrameHeader, LINK_LENGTH};
 use super::verify::verify_folder;
 use super::walk::FolderWalk;
 use super::writer::{Durability, Writer};
@@ -185,7 +186,7 @@ fn a_receipt_names_the_record_it_is_for() {
 /// What is done to the last segment, and what must be left of three records after it is opened again.
 #[test]
 fn torn_tails_are_cut_and_nothing_else() {
-    let frame_length = {
+    let write_length = {
         let place = Place::new();
         place.append(ONE_SEGMENT, &["a"]);
         let one = fs::metadata(place.last_segment()).unwrap().len();
@@ -211,10 +212,14 @@ fn torn_tails_are_cut_and_nothing_else() {
         assert_eq!(verify_folder(&place.folder()).unwrap().damage, None, "{name}");
     };
     check("nothing", &|_| {}, &["a", "b", "c"], false);
-    for missing in 1..frame_length {
-        check("cut short", &|bytes| bytes.truncate(bytes.len() - missing), &["a", "b"], true);
+    for missing in 1..LINK_LENGTH {
+        check("link cut short", &|bytes| bytes.truncate(bytes.len() - missing), &["a", "b", "c"], true);
     }
-    check("whole frame missing", &|bytes| bytes.truncate(bytes.len() - frame_length), &["a", "b"], false);
+    check("link missing", &|bytes| bytes.truncate(bytes.len() - LINK_LENGTH), &["a", "b", "c"], false);
+    for missing in LINK_LENGTH + 1..write_length {
+        check("frame cut short", &|bytes| bytes.truncate(bytes.len() - missing), &["a", "b"], true);
+    }
+    check("whole write missing", &|bytes| bytes.truncate(bytes.len() - write_length), &["a", "b"], false);
     check("zeros behind", &|bytes| bytes.extend([0; 100]), &["a", "b", "c"], true);
     check(
         "garbage behind",
@@ -226,11 +231,90 @@ fn torn_tails_are_cut_and_nothing_else() {
         "last payload zeroed",
         &|bytes| {
             let end = bytes.len();
-            bytes[end - 10..].fill(0)
+            bytes[end - LINK_LENGTH - 10..].fill(0)
         },
         &["a", "b"],
         true,
     );
+    check(
+        "last link zeroed",
+        &|bytes| {
+            let end = bytes.len();
+            bytes[end - 10..].fill(0)
+        },
+        &["a", "b", "c"],
+        true,
+    );
+}
+
+/// Writes records together and gives the file and where their frames are.
+fn written_together(place: &Place, callers: &[&str]) -> (PathBuf, Vec<usize>) {
+    let (writer, _) = place.open(ONE_SEGMENT);
+    let queued: Vec<_> = callers.iter().map(|caller| writer.enqueue(&record(caller)).unwrap()).collect();
+    writer.write(&queued[0]).unwrap();
+    let path = place.last_segment();
+    let mut reader = SegmentReader::open(&path).unwrap();
+    let mut offsets = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        offsets.push(frame.offset as usize);
+    }
+    (path, offsets)
+}
+
+#[test]
+fn a_change_that_its_checksum_hides_is_found_by_the_link() {
+    let place = Place::new();
+    written_together(&place, &["a", "b"]);
+    let (path, offsets) = written_together(&place, &["c", "d", "e"]);
+    let sound = fs::read(&path).unwrap();
+    for (number, offset) in offsets.iter().enumerate() {
+        let mut bytes = sound.clone();
+        let header = FrameHeader::decode(bytes[*offset..].first_chunk().unwrap());
+        let body = *offset + FRAME_HEADER_LENGTH..*offset + FRAME_HEADER_LENGTH + header.body_length();
+        let at = bytes[body.clone()].iter().position(|byte| (b'a'..=b'e').contains(byte)).unwrap();
+        bytes[body.start + at] = b'x';
+        let hidden = FrameHeader::of_record(header.sequence, &bytes[body]).encode();
+        bytes[*offset..*offset + FRAME_HEADER_LENGTH].copy_from_slice(&hidden);
+        fs::write(&path, &bytes).unwrap();
+        let damage = verify_folder(&place.folder()).unwrap().damage.unwrap();
+        // What was written together is told apart by nothing but the checksums.
+        let first = if number < 2 { 0 } else { 2 };
+        assert_eq!((damage.kind, damage.offset), (DamageKind::Chain, offsets[first] as u64));
+        assert_eq!(damage.sequence, first as u64 + 1);
+    }
+}
+
+#[test]
+fn a_record_or_a_link_that_was_taken_out_is_found() {
+    let place = Place::new();
+    let (path, offsets) = written_together(&place, &["a", "b", "c"]);
+    written_together(&place, &["d"]);
+    let sound = fs::read(&path).unwrap();
+    let link = offsets[2] + (offsets[2] - offsets[1]);
+    for (removed, kind) in
+        [(offsets[1]..offsets[2], DamageKind::Sequence), (link..link + LINK_LENGTH, DamageKind::Chain)]
+    {
+        let mut bytes = sound.clone();
+        bytes.drain(removed);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(verify_folder(&place.folder()).unwrap().damage.map(|damage| damage.kind), Some(kind));
+    }
+}
+
+#[test]
+fn frames_without_a_link_are_in_order_only_at_the_end_of_the_journal() {
+    let place = Place::new();
+    place.append(SMALL_SEGMENTS, &["a"; 40]);
+    let found = segments(&place.folder()).unwrap();
+    let without_link = |path: &Path| {
+        let sound = fs::read(path).unwrap();
+        fs::write(path, &sound[..sound.len() - LINK_LENGTH]).unwrap();
+        let damage = verify_folder(&place.folder()).unwrap().damage;
+        fs::write(path, sound).unwrap();
+        damage.map(|damage| damage.kind)
+    };
+    assert_eq!(without_link(&found[0].1), Some(DamageKind::Chain));
+    assert_eq!(without_link(&place.last_segment()), None);
 }
 
 #[test]
@@ -239,7 +323,7 @@ fn damage_in_the_middle_is_left_alone_and_writing_goes_on() {
     place.append(ONE_SEGMENT, &["a", "b", "c"]);
     let path = place.last_segment();
     let mut bytes = fs::read(&path).unwrap();
-    let middle = bytes.len() / 2 + 30;
+    let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, &bytes).unwrap();
     let (writer, findings) = place.open(ONE_SEGMENT);

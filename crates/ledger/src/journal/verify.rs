@@ -71,6 +71,7 @@ fn look(folder: &Path) -> Result<Verification, ReadError> {
             damage: None,
         },
         expected: None,
+        without_link: None,
     };
     for (number, path) in segments(folder).map_err(ReadError::io(folder))? {
         match walk.segment(number, path) {
@@ -89,10 +90,15 @@ struct Walk {
     found: Verification,
     /// Number, first sequence and previous link that the next segment must have.
     expected: Option<(u64, u64, Chain)>,
+    /// Frames at the end of the last segment that no link covers yet. A writer would have written one before it went on.
+    without_link: Option<Damage>,
 }
 
 impl Walk {
     fn segment(&mut self, number: u64, path: PathBuf) -> Result<(), ReadError> {
+        if let Some(damage) = self.without_link.take() {
+            return Err(damage.into());
+        }
         let mut reader = SegmentReader::open(&path).map_err(|error| self.name_sequence(error))?;
         let header = reader.header();
         let misplaced = |kind, sequence| Damage { segment: path.clone(), offset: 0, sequence, kind };
@@ -117,6 +123,7 @@ impl Walk {
         }
         self.found.segments += 1;
         self.found.bytes += reader.offset();
+        self.without_link = reader.without_link();
         self.expected =
             reader.next_sequence().zip(reader.chain()).map(|(next, chain)| (number + 1, next, chain));
         Ok(())

@@ -297,16 +297,15 @@ impl Writer {
 
     fn write_area(&self, tail: &mut Tail, area: &mut Area) -> Result<(), AppendError> {
         while !area.is_empty() {
-            let count = tail.fitting(area.payloads());
-            let (first, bytes) =
-                tail.append(area.payloads().take(count), self.durability).map_err(|error| {
-                    let error = write_error(tail, &error);
-                    self.health.note_unwritable(&error.to_string());
-                    error
-                })?;
-            let records = tail.next_sequence() - first;
-            area.note_written(records);
-            self.health.note_batch(records, bytes);
+            let frames = tail.fitting(area.frames());
+            let bytes = tail.append_frames(frames, self.durability).map_err(|error| {
+                let error = write_error(tail, &error);
+                self.health.note_unwritable(&error.to_string());
+                error
+            })?;
+            self.health.note_batch(frames.records, bytes);
+            let written = frames.bytes.len();
+            area.note_written(written);
         }
         Ok(())
     }
@@ -345,8 +344,9 @@ impl Writer {
         payloads: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Result<u64, AppendError> {
         let records = payloads.clone().count() as u64;
+        let first = tail.next_sequence();
         match tail.append(payloads, self.durability) {
-            Ok((first, bytes)) => {
+            Ok(bytes) => {
                 self.health.note_batch(records, bytes);
                 Ok(first)
             }

@@ -127,6 +127,21 @@ fn a_record_that_had_not_landed_is_not_taken_for_one() {
 }
 
 #[test]
+fn what_landed_in_an_earlier_life_is_not_taken_for_what_landed_in_this_one() {
+    let scene = Scene::new();
+    scene.append(&["a", "b", "c"]);
+    scene.writer.write_landed().unwrap();
+    let left = scene.killed();
+    // Somebody has thrown the journal away, so numbers begin anew.
+    for (_, segment) in segments(&folder(&left)).unwrap() {
+        fs::remove_file(segment).unwrap();
+    }
+    let again = Scene::at(left);
+    again.append(&["x"]);
+    assert_eq!(callers(&folder(&Scene::at(again.killed()).place)), ["x"]);
+}
+
+#[test]
 fn what_has_landed_outlives_damage_to_the_journal() {
     let scene = Scene::new();
     scene.append(&["a", "b", "c"]);
