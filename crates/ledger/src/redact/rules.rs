@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Path segments deeper than this are not matched; the scanner refuses deeper bodies anyway.
 const MAXIMUM_DEPTH: usize = toolgate_protocol::scan::MAX_DEPTH as usize;
 
+/// Most keys of a body are shorter than this.
+pub(super) const SHORT: usize = 8;
+
 /// Redaction as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -190,6 +193,11 @@ impl CompiledRules {
     /// Whether a key, as it reads after unescaping, is to be taken out.
     pub(super) fn matches_key(&self, key: &[u8]) -> bool {
         self.may_end_like(key) && self.matches_known_end(key) || self.matches_other(key)
+    }
+
+    /// Whether no key that is shorter than [`SHORT`] and ends like `text` is to be taken out.
+    pub(super) fn spare_short_keys_like(&self, text: &[u8]) -> bool {
+        self.shortest_other >= SHORT && !self.may_end_like(text)
     }
 
     /// Whether a known end can be the key's, judged by its last two characters.

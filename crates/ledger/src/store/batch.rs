@@ -17,7 +17,7 @@ use crate::calendar::Calendar;
 use crate::journal::folder::replica_of;
 use crate::journal::walk::{FolderWalk, Place};
 use crate::journal::{Position, ReadError};
-use crate::record::RecordView;
+use crate::record::{RecordView, put_number};
 
 /// The name of all that is not there.
 const UNKNOWN: &str = "(unknown)";
@@ -30,7 +30,10 @@ const MAXIMUM_REMEMBERED: usize = 100_000;
 #[derive(Debug, Default)]
 pub struct KnownIds {
     names: HashMap<String, i64>,
-    series: HashMap<SeriesKey, i64>,
+    /// By what records of a series say, see [`put_words`]: one look-up for each.
+    series: HashMap<Box<[u8]>, i64>,
+    /// The words of the current record; kept to be used again.
+    words: Vec<u8>,
 }
 
 impl KnownIds {
@@ -239,10 +242,11 @@ impl Batch<'_> {
     }
 
     fn series_id(&mut self, record: &RecordView<'_>) -> rusqlite::Result<i64> {
-        let mut key = self.series_key(record)?;
-        if let Some(id) = self.known.series.get(&key) {
+        put_words(&mut self.known.words, record);
+        if let Some(id) = self.known.series.get(self.known.words.as_slice()) {
             return Ok(*id);
         }
+        let mut key = self.series_key(record)?;
         if !self.has_names(&key)? {
             // Another process has removed what nobody used any more.
             self.known.names.clear();
@@ -259,7 +263,7 @@ impl Batch<'_> {
         if self.known.series.len() >= MAXIMUM_REMEMBERED {
             self.known.series.clear();
         }
-        self.known.series.insert(key, id);
+        self.known.series.insert(self.known.words.as_slice().into(), id);
         Ok(id)
     }
 
@@ -306,6 +310,17 @@ fn indexed_name<'a>(record: &RecordView<'a>) -> &'a str {
     }
     let is_one_of_many = record.native.ends_with("://") && record.exposed.starts_with(record.native);
     if is_one_of_many { record.native } else { record.exposed }
+}
+
+/// All that decides about the series of a record, as bytes that no other series has.
+fn put_words(words: &mut Vec<u8>, record: &RecordView<'_>) {
+    words.clear();
+    words.extend([record.kind.code(), record.status.code()]);
+    for name in [record.caller, record.server] {
+        put_number(words, name.len() as u64);
+        words.extend(name.as_bytes());
+    }
+    words.extend(indexed_name(record).as_bytes());
 }
 
 /// SQLite has no unsigned numbers; what does not fit is as large as can be.

@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::schema::row_id;
 use crate::record::{DecodeError, Input, put_number};
