@@ -1,4 +1,4 @@
-//! The append-only journal: folders of segments, segments of frames, frames of one record each.
+//! The append-only journal: folders of segments, segments of frames, frames of one record each, links behind them.
 //!
 //! Every writing process has a folder of its own under the root (`local-0`, `local-1`, …), held by a file lock, so
 //! writers never share a file. Within a folder the frames form one hash chain across all segments: a changed, missing
@@ -18,6 +18,7 @@ pub mod sync;
 mod tail;
 pub mod verify;
 pub mod walk;
+mod window;
 pub mod writer;
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ pub enum DamageKind {
     /// The checksum does not match.
     #[error("checksum mismatch")]
     Checksum,
-    /// The frame does not follow from the one before it.
+    /// The frames up to the next link are not those that it was made for, or there is none where one must be.
     #[error("broken hash chain")]
     Chain,
     /// The frame has another number than the one due.

@@ -1,7 +1,7 @@
 //! Reading frames back, one by one, believing nothing that is not checked.
 
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +9,9 @@ use super::folder::segment_path;
 use super::segment::{
     Chain, Closing, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader,
 };
+use super::window::Window;
 use super::{Damage, DamageKind, Position, ReadError};
 use crate::record::{Record, RecordView};
-
-const READ_BUFFER: usize = 128 << 10;
 
 /// A sound frame.
 #[derive(Debug, Clone, Copy)]
@@ -31,13 +30,12 @@ pub struct SegmentReader {
     path: PathBuf,
     header: SegmentHeader,
     replica: Arc<str>,
-    file: BufReader<File>,
+    window: Window,
     offset: u64,
     end: u64,
     next_sequence: Option<u64>,
     /// Absent after a jump, since a link only follows from all before it.
     chain: Option<Unclosed>,
-    body: Vec<u8>,
 }
 
 /// What stands behind a link, up to the next one.
@@ -72,12 +70,11 @@ impl SegmentReader {
         Ok(Self {
             path: path.to_owned(),
             replica: Arc::from(header.replica.as_str()),
-            file: BufReader::with_capacity(READ_BUFFER, file),
+            window: Window::new(file),
             offset: length as u64,
             end,
             next_sequence: Some(header.first_sequence),
             chain: Some(Unclosed::behind(first_link, length as u64, header.first_sequence)),
-            body: Vec::new(),
             header,
         })
     }
@@ -132,7 +129,7 @@ impl SegmentReader {
     /// Goes on at `offset`, which must be the start of a frame. The hash chain is not checked from here.
     pub fn jump(&mut self, offset: u64) -> Result<(), ReadError> {
         if offset > self.offset {
-            self.file.seek(SeekFrom::Start(offset)).map_err(ReadError::io(&self.path))?;
+            self.window.jump(offset).map_err(ReadError::io(&self.path))?;
             self.offset = offset;
             self.next_sequence = None;
             self.chain = None;
@@ -143,39 +140,45 @@ impl SegmentReader {
     /// The next frame of a record, or nothing at the end. After an error the reader stays where it is.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ReadError> {
         loop {
-            let Some(header) = self.next_sound()? else { return Ok(None) };
+            let Some(header) = self.check_next()? else { return Ok(None) };
             let offset = self.offset;
-            self.offset += (FRAME_HEADER_LENGTH + header.body_length()) as u64;
+            let length = FRAME_HEADER_LENGTH + header.body_length();
+            self.window.pass(length);
+            self.offset += length as u64;
             if !header.is_link() {
                 self.next_sequence = Some(header.sequence.wrapping_add(1));
-                return Ok(Some(Frame { offset, sequence: header.sequence, payload: &self.body }));
+                let payload = self.window.passed(header.body_length());
+                return Ok(Some(Frame { offset, sequence: header.sequence, payload }));
             }
         }
     }
 
-    /// Reads the next frame or link and checks all about it, but does not go on behind it.
-    fn next_sound(&mut self) -> Result<Option<FrameHeader>, ReadError> {
+    /// Checks all about the next frame or link.
+    fn check_next(&mut self) -> Result<Option<FrameHeader>, ReadError> {
         if self.offset >= self.end {
             return Ok(None);
         }
-        let mut head = [0; FRAME_HEADER_LENGTH];
-        if self.end - self.offset < head.len() as u64 {
+        let left = self.end - self.offset;
+        if left < FRAME_HEADER_LENGTH as u64 {
             return Err(self.damage(DamageKind::Unfinished));
         }
-        self.read(|file, _| file.read_exact(&mut head))?;
-        let header = FrameHeader::decode(&head);
+        let header = match self.window.next(FRAME_HEADER_LENGTH).map(<[u8]>::first_chunk) {
+            Ok(head) => FrameHeader::decode(head.unwrap_or(&[0; FRAME_HEADER_LENGTH])),
+            Err(error) => return Err(self.unreadable(error)),
+        };
         if !header.has_possible_length() {
             return Err(self.damage(DamageKind::Length));
         }
-        let length = (FRAME_HEADER_LENGTH + header.body_length()) as u64;
-        if self.end - self.offset < length {
+        let length = FRAME_HEADER_LENGTH + header.body_length();
+        if left < length as u64 {
             return Err(self.damage(DamageKind::Unfinished));
         }
-        self.read(|file, body| {
-            body.resize(header.body_length(), 0);
-            file.read_exact(body)
-        })?;
-        if !header.matches(&self.body) {
+        let frame = match self.window.next(length) {
+            Ok(frame) => frame,
+            Err(error) => return Err(self.unreadable(error)),
+        };
+        let body = frame.get(FRAME_HEADER_LENGTH..).unwrap_or_default();
+        if !header.matches(body) {
             return Err(self.damage(DamageKind::Checksum));
         }
         if self.next_sequence.is_some_and(|expected| expected != header.sequence) {
@@ -184,16 +187,13 @@ impl SegmentReader {
         match &mut self.chain {
             Some(unclosed) if header.is_link() => {
                 let link = unclosed.frames.link();
-                if *link.bytes() != *self.body {
+                if link.bytes() != body {
                     let (offset, sequence) = (unclosed.offset, unclosed.sequence);
                     return Err(self.broken_chain(offset, sequence).into());
                 }
-                *unclosed = Unclosed::behind(link, self.offset + length, header.sequence);
+                *unclosed = Unclosed::behind(link, self.offset + length as u64, header.sequence);
             }
-            Some(unclosed) => {
-                unclosed.frames.add(&head);
-                unclosed.frames.add(&self.body);
-            }
+            Some(unclosed) => unclosed.frames.add(frame),
             None => {}
         }
         Ok(Some(header))
@@ -223,15 +223,12 @@ impl SegmentReader {
         }
     }
 
-    fn read(
-        &mut self,
-        fill: impl FnOnce(&mut BufReader<File>, &mut Vec<u8>) -> io::Result<()>,
-    ) -> Result<(), ReadError> {
-        fill(&mut self.file, &mut self.body).map_err(|error| match error.kind() {
+    fn unreadable(&self, error: io::Error) -> ReadError {
+        match error.kind() {
             // The file became shorter under our hands.
             ErrorKind::UnexpectedEof => self.damage(DamageKind::Unfinished),
             _ => ReadError::Io { path: self.path.clone(), source: error },
-        })
+        }
     }
 
     fn broken_chain(&self, offset: u64, sequence: u64) -> Damage {

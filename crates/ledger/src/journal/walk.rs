@@ -13,7 +13,8 @@ use crate::record::{Record, RecordView};
 #[derive(Debug)]
 pub struct FolderWalk {
     waiting: vec::IntoIter<(u64, PathBuf)>,
-    current: Option<(u64, SegmentReader)>,
+    /// The segment that is read: its number, its writer, and what is left of it.
+    current: Option<(u64, Arc<str>, SegmentReader)>,
     position: Position,
     end: Option<Position>,
 }
@@ -45,17 +46,16 @@ impl FolderWalk {
         mut read: impl FnMut(&Place<'_>, &RecordView<'_>) -> T,
     ) -> Option<Result<T, ReadError>> {
         loop {
-            let Some((number, reader)) = &mut self.current else {
+            let Some((number, replica, reader)) = &mut self.current else {
                 match self.open_next()? {
                     Ok(()) => continue,
                     Err(error) => return Some(Err(error)),
                 }
             };
             let segment = *number;
-            let replica = Arc::clone(reader.replica());
             let next = reader.next_with(|frame, record| {
                 let position = Position { segment, offset: frame.offset };
-                read(&Place { replica: &replica, sequence: frame.sequence, position }, record)
+                read(&Place { replica, sequence: frame.sequence, position }, record)
             });
             match next {
                 Ok(Some(made)) => {
@@ -88,7 +88,7 @@ impl FolderWalk {
         Some(match opened {
             Ok(reader) => {
                 self.position = Position { segment: number, offset: reader.offset() };
-                self.current = Some((number, reader));
+                self.current = Some((number, Arc::clone(reader.replica()), reader));
                 Ok(())
             }
             // Its writer was killed, or is about to write the header.

@@ -101,7 +101,6 @@ fn ship_batch(
         blocks: BlockWriter::new(&transaction),
         known,
         sums: HashMap::new(),
-        last_us: HashMap::new(),
     };
     let mut shipped = Shipped::default();
     let mut steps = 0;
@@ -142,10 +141,8 @@ struct Batch<'a> {
     replica: i64,
     blocks: BlockWriter<'a>,
     known: &'a mut KnownIds,
-    /// By series and day.
-    sums: HashMap<(i64, i32), Sums>,
-    /// The newest call of each series.
-    last_us: HashMap<i64, i64>,
+    /// What the calls of a series on one day add up to, and the newest of them.
+    sums: HashMap<(i64, i32), (Sums, i64)>,
 }
 
 impl Batch<'_> {
@@ -174,15 +171,15 @@ impl Batch<'_> {
         };
         self.blocks.push(self.replica, place.sequence, place.position.segment, entry)?;
         let day = calendar.day_of(record.time_us).0;
-        self.sums.entry((series, day)).or_default().add(&Sums {
+        let (sums, last_us) = self.sums.entry((series, day)).or_insert((Sums::default(), record.time_us));
+        *last_us = record.time_us.max(*last_us);
+        sums.add(&Sums {
             calls: 1,
             duration_us: record.duration_us,
             arguments_bytes: arguments_size,
             result_bytes: result_size,
             price_settled: record.price_settled,
         });
-        let last_us = self.last_us.entry(series).or_insert(record.time_us);
-        *last_us = record.time_us.max(*last_us);
         Ok(true)
     }
 
@@ -190,27 +187,27 @@ impl Batch<'_> {
     fn finish(mut self, position: Position) -> rusqlite::Result<()> {
         self.blocks.finish()?;
         let mut months: HashMap<(i64, i32), Sums> = HashMap::new();
-        for ((series, day), sums) in &self.sums {
+        for ((series, day), (sums, last_us)) in &self.sums {
             self.add_sums("day_sum", "day", *series, *day, sums)?;
+            self.note_last(*series, *last_us)?;
             months.entry((*series, day.div_euclid(100))).or_default().add(sums);
         }
         for ((series, month), sums) in &months {
             self.add_sums("month_sum", "month", *series, *month, sums)?;
         }
-        for (series, last_us) in &self.last_us {
-            let changed = self
-                .transaction
-                .prepare_cached("UPDATE series SET last_us = max(last_us, ?2) WHERE id = ?1")?
-                .execute([series, last_us])?;
-            if changed == 0 {
-                // Another process has removed it; all that is remembered is looked up again.
-                return Err(rusqlite::Error::StatementChangedRows(0));
-            }
-        }
         self.transaction
             .prepare_cached("UPDATE replica SET segment = ?2, offset = ?3 WHERE id = ?1")?
             .execute(params![self.replica, as_stored(position.segment), as_stored(position.offset)])?;
         Ok(())
+    }
+
+    fn note_last(&self, series: i64, last_us: i64) -> rusqlite::Result<()> {
+        let sql = "UPDATE series SET last_us = max(last_us, ?2) WHERE id = ?1";
+        match self.transaction.prepare_cached(sql)?.execute([series, last_us])? {
+            // Another process has removed it; all that is remembered is looked up again.
+            0 => Err(rusqlite::Error::StatementChangedRows(0)),
+            _ => Ok(()),
+        }
     }
 
     fn add_sums(
