@@ -132,8 +132,8 @@ fn body(body: &Body) -> RecordedBody {
     let whole = body.is_whole();
     let json = if whole { serde_json::from_slice(&body.kept).ok() } else { None };
     RecordedBody {
-        size: body.size,
-        digest: body.digest.to_string(),
+        size: body.size(),
+        digest: body.digest().to_string(),
         cut: !whole,
         body: json.unwrap_or_else(text),
     }

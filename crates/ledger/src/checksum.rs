@@ -1,7 +1,7 @@
 //! XXH64, the fast checksum of bodies that are kept whole.
 //!
-//! The hash chain already proves a kept body, so its own digest only has to find accidents and to let two bodies be
-//! compared cheaply. XXH64 is published and available everywhere, so a third party can check our figures.
+//! The hash chain already proves a kept body, so its own digest only has to let two bodies be compared cheaply. XXH64 is
+//! published and available everywhere, so a third party can check our figures.
 
 const PRIME_1: u64 = 0x9E37_79B1_85EB_CA87;
 const PRIME_2: u64 = 0xC2B2_AE3D_27D4_EB4F;

@@ -21,7 +21,7 @@ pub(crate) use decode::{Input, RecordView};
 pub(crate) use encode::put_number;
 
 /// The version byte at the head of every encoded record.
-pub(crate) const ENCODING_VERSION: u8 = 1;
+pub(crate) const ENCODING_VERSION: u8 = 2;
 
 /// An enumeration stored as one byte and written out as one word.
 macro_rules! coded {
@@ -126,7 +126,7 @@ pub struct UnknownWord {
 /// What identifies a body when not all of it is at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Digest {
-    /// XXH64 of a body that is kept whole; the hash chain proves the bytes themselves.
+    /// XXH64 of a body that is kept whole. It is not in the journal, since it can be made from what is there.
     Checksum(u64),
     /// SHA-256 of the whole of a body that is kept in part or not at all.
     Sha256([u8; 32]),
@@ -144,55 +144,83 @@ impl std::fmt::Display for Digest {
     }
 }
 
+/// The whole of a body of which only a part is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole {
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its SHA-256.
+    pub sha256: [u8; 32],
+}
+
 /// Arguments or a result, after redaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyRef<'a> {
-    /// The size of the whole body in bytes.
-    pub size: u64,
-    /// The digest of the whole body.
-    pub digest: Digest,
     /// The bytes that are kept: all, the beginning, or none.
     pub kept: &'a [u8],
+    /// What the kept bytes are a part of; nothing where they are all.
+    pub part_of: Option<Whole>,
 }
 
 impl<'a> BodyRef<'a> {
     /// Keeps at most `limit` bytes of a redacted body, cut between characters.
     pub fn new(body: &'a [u8], limit: usize) -> Self {
-        let size = body.len() as u64;
         if body.len() <= limit {
-            return Self { size, digest: Digest::Checksum(xxh64(body)), kept: body };
+            return Self { kept: body, part_of: None };
         }
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, body).as_ref());
+        let mut sha256 = [0; 32];
+        sha256.copy_from_slice(digest(&SHA256, body).as_ref());
         let mut end = limit;
         while end > 0 && body.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
             end -= 1;
         }
-        Self { size, digest: Digest::Sha256(hash), kept: body.get(..end).unwrap_or_default() }
+        let whole = Whole { size: body.len() as u64, sha256 };
+        Self { kept: body.get(..end).unwrap_or_default(), part_of: Some(whole) }
+    }
+
+    /// The size of the whole body in bytes.
+    pub fn size(&self) -> u64 {
+        self.part_of.map_or(self.kept.len() as u64, |whole| whole.size)
     }
 }
 
 /// The owned twin of [`BodyRef`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
-    /// The size of the whole body in bytes.
-    pub size: u64,
-    /// The digest of the whole body.
-    pub digest: Digest,
     /// The bytes that are kept: all, the beginning, or none.
     pub kept: Vec<u8>,
+    /// What the kept bytes are a part of; nothing where they are all.
+    pub part_of: Option<Whole>,
 }
 
 impl From<BodyRef<'_>> for Body {
     fn from(body: BodyRef<'_>) -> Self {
-        Self { size: body.size, digest: body.digest, kept: body.kept.to_vec() }
+        Self { kept: body.kept.to_vec(), part_of: body.part_of }
     }
 }
 
 impl Body {
+    /// The same, borrowed.
+    pub fn as_ref(&self) -> BodyRef<'_> {
+        BodyRef { kept: &self.kept, part_of: self.part_of }
+    }
+
+    /// The size of the whole body in bytes.
+    pub fn size(&self) -> u64 {
+        self.as_ref().size()
+    }
+
+    /// The digest of the whole body.
+    pub fn digest(&self) -> Digest {
+        match self.part_of {
+            Some(whole) => Digest::Sha256(whole.sha256),
+            None => Digest::Checksum(xxh64(&self.kept)),
+        }
+    }
+
     /// Whether all of the body is kept.
     pub fn is_whole(&self) -> bool {
-        self.kept.len() as u64 == self.size
+        self.part_of.is_none()
     }
 }
 

@@ -77,8 +77,8 @@ pub fn month_totals(
                 totals.entry(record.caller).or_default().add(&Sums {
                     calls: 1,
                     duration_us: record.duration_us,
-                    arguments_bytes: record.arguments.map_or(0, |body| body.size),
-                    result_bytes: record.result.map_or(0, |body| body.size),
+                    arguments_bytes: record.arguments.map_or(0, |body| body.size()),
+                    result_bytes: record.result.map_or(0, |body| body.size()),
                     price_settled: record.price_settled,
                 });
             }

@@ -84,7 +84,7 @@ fn secrets_are_not_written() {
         json!({"pin": "GONE", "password": "GONE", "X-Code": "GONE", "name": "shown-1", "api_key": "GONE"});
     assert_eq!(arguments["item"], expected);
     let long = records[1].result.as_ref().unwrap();
-    assert!(long.kept.len() <= 300 && long.size > 5000 && !long.is_whole());
+    assert!(long.kept.len() <= 300 && long.size() > 5000 && !long.is_whole());
     assert_without_secrets(&super::folder(&gateway));
 }
 

@@ -59,11 +59,11 @@ pub(super) fn trace_id(record: &Record) -> Option<String> {
 }
 
 fn size(body: &Option<Body>) -> i64 {
-    body.as_ref().map_or(0, |body| body.size as i64)
+    body.as_ref().map_or(0, |body| body.size() as i64)
 }
 
 fn digest(body: &Option<Body>) -> Cow<'static, str> {
-    body.as_ref().map_or(Cow::Borrowed(""), |body| Cow::Owned(body.digest.to_string()))
+    body.as_ref().map_or(Cow::Borrowed(""), |body| Cow::Owned(body.digest().to_string()))
 }
 
 fn kept(body: &Option<Body>) -> Cow<'_, str> {

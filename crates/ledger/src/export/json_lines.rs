@@ -82,8 +82,8 @@ fn body_line(body: &Body) -> BodyLine<'_> {
     let is_one_line = !body.kept.contains(&b'\n');
     let json = if body.is_whole() && is_one_line { serde_json::from_slice(&body.kept).ok() } else { None };
     BodyLine {
-        size: body.size,
-        digest: body.digest.to_string(),
+        size: body.size(),
+        digest: body.digest().to_string(),
         cut: !body.is_whole(),
         body: match json {
             Some(json) => Kept::Json(json),

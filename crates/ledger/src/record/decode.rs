@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::encode::flag;
-use super::{Body, BodyRef, Digest, ENCODING_VERSION, Era, Kind, Record, Status};
+use super::{Body, BodyRef, ENCODING_VERSION, Era, Kind, Record, Status, Whole};
 
 /// Bytes that are no record.
 #[derive(Debug, thiserror::Error)]
@@ -195,13 +195,12 @@ impl<'a> Input<'a> {
     }
 
     fn body(&mut self) -> Result<BodyRef<'a>, DecodeError> {
-        let size_and_digest = self.number()?;
-        let digest = if size_and_digest & 1 == 0 {
-            Digest::Checksum(u64::from_le_bytes(self.array()?))
-        } else {
-            Digest::Sha256(self.array()?)
+        let length_and_mark = self.number()?;
+        let length = usize::try_from(length_and_mark >> 1).map_err(|_| DecodeError::OutOfRange)?;
+        let part_of = match length_and_mark & 1 {
+            0 => None,
+            _ => Some(Whole { size: self.number()?, sha256: self.array()? }),
         };
-        let length = self.length()?;
-        Ok(BodyRef { size: size_and_digest >> 1, digest, kept: self.take(length)? })
+        Ok(BodyRef { kept: self.take(length)?, part_of })
     }
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{BodyRef, Digest, ENCODING_VERSION, RecordRef};
+use super::{BodyRef, ENCODING_VERSION, RecordRef};
 
 /// Names are written up to this many bytes, with a mark where they were cut. They come from outside.
 const LONGEST_NAME: usize = 8 << 10;
@@ -76,18 +76,13 @@ fn short(name: &str) -> Cow<'_, str> {
 }
 
 fn put_body(out: &mut Vec<u8>, body: &BodyRef<'_>) {
-    // The lowest bit of the size says which digest follows.
-    match body.digest {
-        Digest::Checksum(value) => {
-            put_number(out, body.size << 1);
-            out.extend(value.to_le_bytes());
-        }
-        Digest::Sha256(hash) => {
-            put_number(out, body.size << 1 | 1);
-            out.extend(hash);
-        }
+    // The lowest bit says whether the kept bytes are only a part.
+    put_number(out, (body.kept.len() as u64) << 1 | u64::from(body.part_of.is_some()));
+    if let Some(whole) = &body.part_of {
+        put_number(out, whole.size);
+        out.extend(whole.sha256);
     }
-    put_bytes(out, body.kept);
+    out.extend_from_slice(body.kept);
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {

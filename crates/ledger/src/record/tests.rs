@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{BodyRef, Digest, Era, Kind, Record, RecordRef, Status};
-
-fn body_ref(body: &super::Body) -> BodyRef<'_> {
-    BodyRef { size: body.size, digest: body.digest, kept: &body.kept }
-}
+use super::{Body, BodyRef, Digest, Era, Kind, Record, RecordRef, Status};
 
 fn as_ref(record: &Record) -> RecordRef<'_> {
     RecordRef {
@@ -20,8 +16,8 @@ fn as_ref(record: &Record) -> RecordRef<'_> {
         exposed: &record.exposed,
         native: &record.native,
         era: record.era,
-        arguments: record.arguments.as_ref().map(body_ref),
-        result: record.result.as_ref().map(body_ref),
+        arguments: record.arguments.as_ref().map(Body::as_ref),
+        result: record.result.as_ref().map(Body::as_ref),
         status: record.status,
         error_code: record.error_code,
         duration_us: record.duration_us,
@@ -32,11 +28,10 @@ fn as_ref(record: &Record) -> RecordRef<'_> {
     }
 }
 
-fn bodies() -> impl Strategy<Value = Option<super::Body>> {
-    proptest::option::of((any::<Vec<u8>>(), 0usize..200).prop_map(|(bytes, limit)| {
-        let BodyRef { size, digest, kept } = BodyRef::new(&bytes, limit);
-        super::Body { size, digest, kept: kept.to_vec() }
-    }))
+fn bodies() -> impl Strategy<Value = Option<Body>> {
+    proptest::option::of(
+        (any::<Vec<u8>>(), 0usize..200).prop_map(|(bytes, limit)| Body::from(BodyRef::new(&bytes, limit))),
+    )
 }
 
 fn records() -> impl Strategy<Value = Record> {
@@ -123,10 +118,11 @@ fn a_small_call_is_small() {
 #[test]
 fn a_body_is_cut_between_characters_and_hashed_whole() {
     let check = |text: &str, limit: usize, kept: &str| {
-        let body = BodyRef::new(text.as_bytes(), limit);
+        let body = Body::from(BodyRef::new(text.as_bytes(), limit));
         assert_eq!(body.kept, kept.as_bytes());
-        assert_eq!(body.size, text.len() as u64);
-        assert_eq!(matches!(body.digest, Digest::Sha256(_)), kept != text);
+        assert_eq!(body.size(), text.len() as u64);
+        assert_eq!(body.is_whole(), kept == text);
+        assert_eq!(matches!(body.digest(), Digest::Sha256(_)), kept != text);
     };
     check("abc", 3, "abc");
     check("abc", 2, "ab");

@@ -157,8 +157,8 @@ impl Batch<'_> {
             return Ok(false);
         }
         let series = self.series_id(record)?;
-        let arguments_size = record.arguments.map_or(0, |body| body.size);
-        let result_size = record.result.map_or(0, |body| body.size);
+        let arguments_size = record.arguments.map_or(0, |body| body.size());
+        let result_size = record.result.map_or(0, |body| body.size());
         let entry = Entry {
             series,
             time_us: record.time_us,

@@ -21,7 +21,7 @@ use crate::connection::lines::{Line, Lines};
 use crate::hearing::Hearing;
 
 /// How many calls in a row from another runtime make the reading move there.
-const INVITATIONS: u32 = 16;
+const INVITATIONS: u32 = 64;
 
 /// The reading side of the pipes.
 pub(crate) struct Ear {
