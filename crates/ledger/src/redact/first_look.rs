@@ -22,8 +22,10 @@ pub(super) fn finds_nothing(json: &[u8], rules: &CompiledRules) -> bool {
     }
 }
 
+/// Whether a string may begin as a document does: with a brace or bracket, with white space, or with an escape, which may
+/// stand for any of them.
 fn may_quote_documents(json: &[u8]) -> bool {
-    json.array_windows().any(|pair| matches!(pair, [b'"', b'{' | b'[']))
+    json.array_windows().any(|pair| matches!(pair, [b'"', b'{' | b'[' | b'\\' | b' ']))
 }
 
 /// Whether what stands before a colon is no key, or one that certainly need not be taken out.

@@ -120,9 +120,11 @@ impl<'j> Redaction<'j, '_> {
     fn string(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Malformed> {
         let place = scanner.value()?;
         let inside = place.inside().of(self.json);
-        let is_document = matches!(inside, [b'{' | b'[', ..]);
         // Without an escaped quotation mark there is no key in it.
-        if is_document && self.nesting < MAXIMUM_NESTING && memchr::memchr(b'\\', inside).is_some() {
+        if self.nesting < MAXIMUM_NESTING
+            && memchr::memchr(b'\\', inside).is_some()
+            && begins_like_a_document(inside)
+        {
             self.quoted_document(place, inside);
         }
         Ok(())
@@ -151,4 +153,33 @@ impl<'j> Redaction<'j, '_> {
         self.out.extend_from_slice(with);
         self.copied = place.end();
     }
+}
+
+/// Whether the inside of a string begins with white space and then a brace, a bracket or the quotation mark of a string in
+/// the string. Any character may be written as an escape.
+fn begins_like_a_document(inside: &[u8]) -> bool {
+    let mut rest = inside;
+    loop {
+        let (character, behind) = match rest {
+            [b'\\', b'u', digits @ ..] => {
+                match digits.split_at_checked(4).map(|(code, behind)| (hexadecimal(code), behind)) {
+                    Some((Some(character), behind)) => (character, behind),
+                    _ => return false,
+                }
+            }
+            [b'\\', b'n' | b'r' | b't', behind @ ..] => (b' ', behind),
+            [b'\\', character, behind @ ..] | [character, behind @ ..] => (*character, behind),
+            [] => return false,
+        };
+        match character {
+            b' ' | b'\t' | b'\n' | b'\r' => rest = behind,
+            _ => return matches!(character, b'{' | b'[' | b'"'),
+        }
+    }
+}
+
+/// The character with this number, where that is a single byte.
+fn hexadecimal(digits: &[u8]) -> Option<u8> {
+    let number = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    u8::try_from(number).ok()
 }

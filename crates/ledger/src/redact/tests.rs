@@ -54,6 +54,17 @@ fn paths() {
     check(&redactor, r#"{"a/b":1}"#, r#"{"a/b":"X"}"#);
 }
 
+/// A body after redaction, which both ways agree on.
+fn redacted(redactor: &Redactor, input: &str) -> String {
+    let redacted = redactor.redact_json(input.as_bytes());
+    assert_eq!(redactor.redact(input.as_bytes()), redacted);
+    String::from_utf8(redacted.into_owned()).unwrap()
+}
+
+fn text_of(json: &str) -> String {
+    serde_json::from_str::<Value>(json).unwrap()["text"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn documents_quoted_in_strings() {
     let redactor = rules(&["pass"], &["/id"]);
@@ -63,6 +74,14 @@ fn documents_quoted_in_strings() {
         r#"["[{\"a\":\"{\\\"pass\\\":1}\"}]"]"#,
         r#"["[{\"a\":\"{\\\"pass\\\":\\\"X\\\"}\"}]"]"#,
     );
+    for start in [" ", r"\n", r" \r\n\t", r"\u0020\u000A "] {
+        let document = |value: &str| format!(r#"{{"text":"{start}{{\"pass\":{value}}}"}}"#);
+        let plain = text_of(&document(r#"\"X\""#));
+        assert_eq!(text_of(&redacted(&redactor, &document(r#"\"s\""#))), plain);
+    }
+    check(&redactor, r#"{"text":"\u007b\"pass\":\"s\"}"}"#, r#"{"text":"{\"pass\":\"X\"}"}"#);
+    check(&redactor, r#"["\"{\\\"pass\\\":1}\""]"#, r#"["\"{\\\"pass\\\":\\\"X\\\"}\""]"#);
+    check(&redactor, r#"["\n\"pass\": 1"]"#, r#"["\n\"pass\": 1"]"#);
     check(&redactor, r#"{"text":"{\"id\":1}"}"#, r#"{"text":"{\"id\":1}"}"#);
     check(&redactor, r#"{"text":"{\"pass\":\"\ud800\"}"}"#, r#"{"text":"X"}"#);
     check(&redactor, r#"{"text":"{\"pass\" is no JSON"}"#, r#"{"text":"{\"pass\" is no JSON"}"#);
@@ -122,7 +141,8 @@ fn values() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         ".{0,6}".prop_map(Value::from),
         // A document in a string, as the text of a tool's result often is.
-        ".{0,4}".prop_map(|text| Value::from(json!({"city": text}).to_string())),
+        ("[ \n]{0,2}", ".{0,4}")
+            .prop_map(|(space, text)| Value::from(format!("{space}{}", json!({"city": text})))),
     ];
     leaf.prop_recursive(4, 40, 5, |inner| {
         let key = prop_oneof![Just("token".to_owned()), Just("To-Ken".to_owned()), ".{0,4}"];
