@@ -44,7 +44,7 @@ fn measure_redaction() -> Result<(), Box<dyn Error>> {
         kept += RedactedBody::new(&redactor, std::hint::black_box(RESULT)).for_record(4_096).kept.len();
     }
     println!(
-        "redaction and digest of both bodies: {:.2} µs per call ({kept} bytes)",
+        "redaction of both bodies: {:.2} µs per call ({kept} bytes)",
         per_item(begin.elapsed(), APPENDS)
     );
     Ok(())

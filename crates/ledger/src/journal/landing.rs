@@ -76,9 +76,17 @@ pub(super) struct Marks {
 /// What a writer has left in its landing.
 #[derive(Debug, Default)]
 pub(super) struct Left {
-    pub(super) marks: Marks,
+    marks: Marks,
     /// Payloads by their sequences, those among them that are in the journal already.
-    pub(super) payloads: Vec<(u64, Vec<u8>)>,
+    payloads: Vec<(u64, Vec<u8>)>,
+}
+
+impl Left {
+    /// The payloads that are not in a journal which ends before `next_sequence`, in their order.
+    pub(super) fn not_before(self, next_sequence: u64) -> impl Iterator<Item = Vec<u8>> {
+        let from = next_sequence.max(self.marks.written);
+        self.payloads.into_iter().filter(move |(sequence, _)| *sequence >= from).map(|(_, payload)| payload)
+    }
 }
 
 impl Landing {

@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::folder::segments;
+use super::landing;
 use super::reader::SegmentReader;
 use super::segment::{
     Chain, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, MAXIMUM_PAYLOAD_LENGTH,
@@ -26,6 +27,8 @@ pub struct Recovered {
     pub next_sequence: u64,
     /// The last link of the chain.
     pub chain: Chain,
+    /// Records that the last writer accepted and had no time to write, in their order.
+    pub landed: Vec<Vec<u8>>,
     /// What was found and done.
     pub findings: Vec<Finding>,
 }
@@ -54,6 +57,14 @@ pub enum Finding {
         /// How much was cut.
         bytes: u64,
     },
+    /// The last writer was killed before it had written all that it had accepted.
+    #[error("{}: {records} records that a killed process had accepted are written now", folder.display())]
+    Landed {
+        /// The folder of the writer.
+        folder: PathBuf,
+        /// How many they are.
+        records: usize,
+    },
     /// A segment was begun but holds nothing.
     #[error("{}: removed a segment whose header was never finished", segment.display())]
     RemovedEmptySegment {
@@ -65,13 +76,28 @@ pub enum Finding {
     Damaged(Damage),
 }
 
-/// Finds the end of the journal in `folder`, cutting an unfinished last write.
+/// Finds the end of the journal in `folder`, cutting an unfinished last write, and what is still to be written there.
 pub fn recover(folder: &Path) -> Result<Recovered, ReadError> {
+    let mut recovered = find_end(folder)?;
+    // In a damaged journal numbers go on where none can have been used, so they do not tell what is in it.
+    let is_damaged = recovered.findings.iter().any(|finding| matches!(finding, Finding::Damaged(_)));
+    let next_sequence = if is_damaged { 0 } else { recovered.next_sequence };
+    let left = landing::left_in(folder).map_err(ReadError::io(folder))?;
+    recovered.landed = left.not_before(next_sequence).collect();
+    if !recovered.landed.is_empty() {
+        let records = recovered.landed.len();
+        recovered.findings.push(Finding::Landed { folder: folder.to_owned(), records });
+    }
+    Ok(recovered)
+}
+
+fn find_end(folder: &Path) -> Result<Recovered, ReadError> {
     let mut recovered = Recovered {
         open_segment: None,
         next_segment: 1,
         next_sequence: 1,
         chain: Chain::UNKNOWN,
+        landed: Vec::new(),
         findings: Vec::new(),
     };
     let mut known = segments(folder).map_err(ReadError::io(folder))?;

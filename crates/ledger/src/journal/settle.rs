@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::ReadError;
 use super::folder::{Folder, folders};
 use super::landing;
-use super::recover::{Finding, Recovered, recover};
+use super::recover::{Recovered, recover};
 use super::tail::Tail;
 use super::writer::Durability;
 
@@ -42,12 +42,11 @@ pub fn settle(root: &Path) -> Result<(), ReadError> {
 pub(crate) fn settle_abandoned(folder: Folder) -> Result<Folder, ReadError> {
     let path = folder.path().to_owned();
     let recovered = recover(&path)?;
-    let left = landing::left_in(&path).map_err(ReadError::io(&path))?;
     // A journal without any segment has nothing to be confirmed.
-    if recovered.open_segment.is_none() && left.payloads.is_empty() {
+    if recovered.open_segment.is_none() && recovered.landed.is_empty() {
         return Ok(folder);
     }
-    let settled = take_in(folder, recovered, left, u64::MAX).and_then(|tail| {
+    let settled = take_in(folder, recovered, u64::MAX).and_then(|tail| {
         landing::remove(&path)?;
         Ok(tail.into_folder())
     });
@@ -55,19 +54,11 @@ pub(crate) fn settle_abandoned(folder: Folder) -> Result<Folder, ReadError> {
 }
 
 /// Opens the end of a journal and writes what its last writer accepted and did not write.
-pub(super) fn take_in(
-    folder: Folder,
-    recovered: Recovered,
-    left: landing::Left,
-    segment_bytes: u64,
-) -> io::Result<Tail> {
-    // In a damaged journal numbers go on where none can have been used, so they do not tell what is in it.
-    let is_damaged = recovered.findings.iter().any(|finding| matches!(finding, Finding::Damaged(_)));
-    let from = if is_damaged { left.marks.written } else { left.marks.written.max(recovered.next_sequence) };
+pub(super) fn take_in(folder: Folder, mut recovered: Recovered, segment_bytes: u64) -> io::Result<Tail> {
+    let landed = std::mem::take(&mut recovered.landed);
     let mut tail = Tail::open(folder, recovered, segment_bytes)?;
-    let accepted = left.payloads.iter().filter(|(sequence, _)| *sequence >= from);
-    if accepted.clone().next().is_some() {
-        tail.append(accepted.map(|(_, payload)| payload.as_slice()), Durability::Always)?;
+    if !landed.is_empty() {
+        tail.append(landed.iter().map(Vec::as_slice), Durability::Always)?;
     }
     Ok(tail)
 }

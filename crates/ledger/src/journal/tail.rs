@@ -55,7 +55,7 @@ pub(super) struct Tail {
 
 impl Tail {
     pub(super) fn open(folder: Folder, recovered: Recovered, segment_bytes: u64) -> io::Result<Self> {
-        let Recovered { open_segment, mut next_segment, next_sequence, mut chain, findings: _ } = recovered;
+        let Recovered { open_segment, mut next_segment, next_sequence, mut chain, .. } = recovered;
         let (file, path, number, length) = match open_segment {
             Some(mut open) => {
                 let file = File::options().write(true).open(&open.path)?;

@@ -6,6 +6,7 @@ use std::thread;
 use serde::Serialize;
 
 use super::folder::{folders, replica_of, segments};
+use super::landing;
 use super::reader::SegmentReader;
 use super::segment::Chain;
 use super::{Damage, DamageKind, ReadError};
@@ -26,6 +27,8 @@ pub struct Verification {
     pub bytes: u64,
     /// The first and the last sequence found sound.
     pub sequences: Option<(u64, u64)>,
+    /// Records that the writer has accepted and that are still to be written; whoever comes after it writes them.
+    pub landed: u64,
     /// The first thing that is wrong; what lies behind it was not looked at.
     #[serde(serialize_with = "as_text")]
     pub damage: Option<Damage>,
@@ -68,6 +71,7 @@ fn look(folder: &Path) -> Result<Verification, ReadError> {
             records: 0,
             bytes: 0,
             sequences: None,
+            landed: 0,
             damage: None,
         },
         expected: None,
@@ -83,6 +87,9 @@ fn look(folder: &Path) -> Result<Verification, ReadError> {
             Err(error) => return Err(error),
         }
     }
+    let next_sequence = walk.found.sequences.map_or(0, |(_, last)| last.saturating_add(1));
+    let left = landing::left_in(folder).map_err(ReadError::io(folder))?;
+    walk.found.landed = left.not_before(next_sequence).count() as u64;
     Ok(walk.found)
 }
 

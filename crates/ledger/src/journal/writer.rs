@@ -114,7 +114,7 @@ impl Writer {
     ) -> io::Result<Self> {
         let replica = Arc::clone(folder.replica());
         let path = folder.path().to_owned();
-        let mut tail = take_in(folder, recovered, landing::left_in(&path)?, segment_bytes)?;
+        let mut tail = take_in(folder, recovered, segment_bytes)?;
         let landing = match durability {
             // Without a landing every record is written by itself, so that is no reason to fail.
             Durability::Interval(_) => Landing::open(&path, tail.next_sequence()).unwrap_or_default(),

@@ -32,6 +32,9 @@ pub(super) fn run(args: &VerifyArgs, output: &Output) -> Result<ExitCode, Failur
             .iter()
             .map(|writer| {
                 let (words, paint) = match &writer.damage {
+                    None if writer.landed > 0 => {
+                        (format!("sound, {} more to be written", writer.landed), Paint::Good)
+                    }
                     None => ("sound".to_owned(), Paint::Good),
                     Some(damage) => (damage.to_string(), Paint::Bad),
                 };
