@@ -12,6 +12,7 @@ mod narrowing;
 mod output;
 mod parallel;
 mod rules;
+mod scopes;
 pub(crate) mod shop;
 mod strangers;
 mod survival;

@@ -29,7 +29,11 @@ fn until_refused(limit: usize, mut ask: impl FnMut() -> harness::Exchange) -> ha
 
 /// Midnight of UTC at the beginning of a day, as it is told.
 fn midnight(day: Date) -> String {
-    day.to_zoned(TimeZone::UTC).unwrap().timestamp().to_string()
+    midnight_in(&TimeZone::UTC, day)
+}
+
+fn midnight_in(zone: &TimeZone, day: Date) -> String {
+    day.to_zoned(zone.clone()).unwrap().timestamp().to_string()
 }
 
 fn today() -> Date {
@@ -188,6 +192,20 @@ fn a_call_that_fails_costs_only_where_the_operator_says_so() {
         // It takes longer than it may, and nothing says that failures are free.
         assert_eq!(client.call("shop__hold", &json!({})).code(), -32004);
         assert_eq!(spent(), 2);
+    }
+}
+
+#[test]
+fn a_day_ends_at_midnight_of_the_time_zone_that_is_named() {
+    let shop = Shop::open();
+    for name in ["Pacific/Kiritimati", "Pacific/Pago_Pago"] {
+        let zone = TimeZone::get(name).unwrap();
+        let quotas = format!("quotas: [{{id: daily, calls_per_day: 1, time_zone: {name}}}]\n");
+        let gateway = gateway(&shop, "", &quotas);
+        let client = caller(&gateway, Era::Modern, "anna");
+        let today = Zoned::now().with_time_zone(zone.clone()).date();
+        assert_eq!(buy(&client).text(), "sold 1");
+        assert_eq!(details(&buy(&client))["resets_at"], midnight_in(&zone, today.tomorrow().unwrap()));
     }
 }
 

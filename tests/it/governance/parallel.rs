@@ -1,9 +1,9 @@
-//! Many at once cannot spend more than there is.
+//! Many at once cannot spend more than there is, nor take more than there is room for.
 
-use std::sync::Barrier;
+use std::sync::{Barrier, mpsc};
 use std::thread;
 
-use harness::{Era, Exchange};
+use harness::{Era, Exchange, eventually};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -53,4 +53,35 @@ fn sixty_four_clients_spend_a_budget_exactly() {
         assert_eq!(data["retryable"], true);
         assert!(data["retry_after"].as_u64().unwrap() > 0);
     }
+}
+
+#[test]
+fn calls_beyond_what_the_gateway_takes_wait_and_more_of_them_are_refused() {
+    const WAITING: usize = 12;
+    let shop = Shop::open();
+    let gateway = gateway(&shop, "", "runtime: {max_concurrency: 1}\n");
+    let client = caller(&gateway, Era::Modern, "anna");
+    let begin = |tool: &str| {
+        client.begin("tools/call", &json!({"name": format!("shop__{tool}"), "arguments": {"item": 1}}))
+    };
+    let first = begin("hold");
+    eventually("the first call is at the server", || (shop.orders("hold") == 1).then_some(()));
+    let (tell, told) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..WAITING {
+            let (waiting, tell) = (begin("buy"), tell.clone());
+            scope.spawn(move || tell.send(waiting.finish()).unwrap());
+        }
+        let refused = told.recv().unwrap();
+        assert_eq!(refused.code(), -32005, "{}", refused.answer);
+        let data = &refused.answer["error"]["data"];
+        assert_eq!((&data["details"]["stage"], &data["retryable"]), (&json!("capacity"), &json!(true)));
+        assert_eq!(shop.orders("buy"), 0, "those that wait have not reached the server");
+        shop.release();
+        assert_eq!(first.finish().text(), "released");
+        let later: Vec<_> = told.iter().take(WAITING - 1).collect();
+        let sold = later.iter().filter(|answer| answer.answer.get("result").is_some()).count();
+        assert!(sold > 0, "those that waited went on");
+        assert_eq!(shop.orders("buy"), sold);
+    });
 }
