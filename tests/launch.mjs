@@ -125,8 +125,9 @@ export class Program {
 export async function startGateway(toolgate, servers, { names = 'plain', more = [], cwd } = {}) {
   const args = ['start', '--transport', 'http', '--port', '0', '--names', names, ...more];
   for (const [name, target] of Object.entries(servers)) args.push('--server', `${name}=${target}`);
-  const program = new Program(toolgate, args, { cwd, env: ownHome() });
-  return { program, url: await program.address() };
+  const home = ownHome();
+  const program = new Program(toolgate, args, { cwd, env: home });
+  return { program, home, url: await program.address() };
 }
 
 /** Runs the jobs, two at a time since two is what a small machine has, and returns their results in order. */

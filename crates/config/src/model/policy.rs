@@ -18,7 +18,7 @@ pub struct PolicyConfig {
     pub rules: Vec<PolicyRule>,
     /// What happens when no rule applies.
     pub default: PolicyDefault,
-    /// Which calls need a person's consent, for servers with `approval: policy`. The first that applies counts.
+    /// Which calls need a person's consent. The first that applies counts; where none does, the server's record.
     pub approval: Vec<ApprovalRule>,
 }
 

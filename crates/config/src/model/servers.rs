@@ -260,6 +260,7 @@ pub enum ApprovalMode {
     Never,
     /// Every call does.
     Always,
-    /// The rules under `policy.approval` decide.
+    /// In a server's record: only what the rules under `policy.approval` say. In such a rule: its condition says; without one
+    /// the next rule does.
     Policy,
 }
