@@ -21,7 +21,7 @@ use crate::governance::shop::Shop;
 use crate::governance::{caller, restarted};
 
 /// How often the gateway is killed, where `TOOLGATE_KILL_ROUNDS` does not say otherwise.
-const ROUNDS: usize = 30;
+const ROUNDS: usize = 100;
 const CLIENTS: usize = 6;
 /// How many bytes of each segment are changed, to see whether that is found.
 const FLIPS: usize = 40;

@@ -36,6 +36,11 @@ impl ToolCheck {
 
     fn compile(&self) -> Option<Compiled> {
         if self.schema.len() > MAX_SCHEMA {
+            let bytes = self.schema.len();
+            tracing::warn!(
+                bytes,
+                "a tool's schema is too large to be used; its server checks the arguments alone"
+            );
             return None;
         }
         let schema: Value = serde_json::from_slice(&self.schema).ok()?;
@@ -87,6 +92,32 @@ mod tests {
     fn check(schema: &str, arguments: Option<&str>) -> Result<(), String> {
         let check = ToolCheck::new(bytes::Bytes::copy_from_slice(schema.as_bytes()));
         check.check(arguments.map(str::as_bytes)).map_err(|problem| problem.path)
+    }
+
+    #[test]
+    fn schemas_are_of_2020_12() {
+        let schema = r#"{"type":"object","properties":{"pair":{"prefixItems":[{"type":"integer"}],"items":false}},
+            "dependentRequired":{"card":["name"]},"unevaluatedProperties":false}"#;
+        assert_eq!(check(schema, Some(r#"{"pair":[1]}"#)), Ok(()));
+        assert_eq!(check(schema, Some(r#"{"pair":["1"]}"#)), Err("/pair/0".into()));
+        assert_eq!(check(schema, Some(r#"{"pair":[1,2]}"#)), Err("/pair/1".into()));
+        assert_eq!(
+            check(r#"{"dependentRequired":{"card":["name"]}}"#, Some(r#"{"card":1}"#)),
+            Err(String::new())
+        );
+        assert_eq!(check(schema, Some(r#"{"other":1}"#)), Err(String::new()));
+    }
+
+    #[test]
+    fn arguments_of_a_schema_that_is_too_large_are_left_to_the_server() {
+        let schema = |length| {
+            let padding = "x".repeat(length);
+            format!(
+                r#"{{"type":"object","description":"{padding}","properties":{{"n":{{"type":"integer"}}}}}}"#
+            )
+        };
+        assert_eq!(check(&schema(MAX_SCHEMA - 200), Some(r#"{"n":"1"}"#)), Err("/n".into()));
+        assert_eq!(check(&schema(MAX_SCHEMA), Some(r#"{"n":"1"}"#)), Ok(()));
     }
 
     #[test]
