@@ -204,23 +204,31 @@ impl<'a> Scanner<'a> {
         self.string_has_escapes().map(drop)
     }
 
+    #[inline]
     fn string_has_escapes(&mut self) -> Result<bool, Malformed> {
         self.at += 1;
-        let mut escaped = false;
+        self.at += length_of_plain_text(self.bytes.get(self.at..).unwrap_or_default());
+        if self.bytes.get(self.at) == Some(&b'"') {
+            self.at += 1;
+            return Ok(false);
+        }
+        self.escapes().map(|()| true)
+    }
+
+    /// The rest of a string, from the first character that is not plain.
+    #[inline(never)]
+    fn escapes(&mut self) -> Result<(), Malformed> {
         loop {
-            self.at += length_of_plain_text(self.bytes.get(self.at..).unwrap_or_default());
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(escaped);
+                    return Ok(());
                 }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
+                Some(b'\\') => self.escape()?,
                 Some(_) => return Err(self.wrong("control character in a string")),
                 None => return Err(self.wrong("unexpected end of the text in a string")),
             }
+            self.at += length_of_plain_text(self.bytes.get(self.at..).unwrap_or_default());
         }
     }
 
