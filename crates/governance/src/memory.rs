@@ -5,8 +5,10 @@
 //! things and not with callers times things.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
 
 use crate::grant::Grant;
 use crate::index::RuleNumber;
@@ -51,11 +53,14 @@ pub(crate) struct Memory<T> {
 #[derive(Debug)]
 pub(crate) struct Things<T> {
     count: usize,
-    tools: HashMap<Box<str>, ByName<T>>,
-    resources: HashMap<Box<str>, ByName<T>>,
-    prompts: HashMap<Box<str>, ByName<T>>,
+    tools: ByServer<T>,
+    resources: ByServer<T>,
+    prompts: ByServer<T>,
 }
 
+type ByServer<T> = foldhash::HashMap<Box<str>, ByName<T>>;
+
+/// Names may come from outside, where somebody may look for those that meet in one place; the hash of this map gives no way to.
 type ByName<T> = HashMap<Box<str>, Arc<T>>;
 
 impl ThingRules {
@@ -106,7 +111,7 @@ impl<T> Memory<T> {
         Memory {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             capacity_of_shard: capacity.div_ceil(SHARDS),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
         }
     }
 
@@ -160,6 +165,11 @@ impl<T> Things<T> {
 
 impl<T> Default for Things<T> {
     fn default() -> Self {
-        Things { count: 0, tools: HashMap::new(), resources: HashMap::new(), prompts: HashMap::new() }
+        Things {
+            count: 0,
+            tools: ByServer::default(),
+            resources: ByServer::default(),
+            prompts: ByServer::default(),
+        }
     }
 }
