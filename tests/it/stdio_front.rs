@@ -220,3 +220,25 @@ fn many_requests_under_way_do_not_stop_the_reading() {
     let call = client.request("tools/call", &json!({"name": "s__echo", "arguments": {"text": "on"}}));
     assert_eq!(call["result"]["content"][0]["text"], "on");
 }
+
+#[test]
+fn beyond_a_thousand_requests_under_way_further_ones_are_refused_until_one_ends() {
+    let upstream = Upstream::start(Era::Legacy, &[]);
+    let yaml = format!("servers:\n  s:\n    url: {}\n    max_concurrency: 2000\n", upstream.url());
+    let mut client = Setup::new().config(&yaml).start_stdio();
+    client.initialize("2025-11-25", &json!({}));
+    let nothing = json!({"name": "s__nothing", "arguments": {}});
+    let first = client.ask("tools/call", &nothing);
+    for _ in 1..1024 {
+        client.ask("tools/call", &nothing);
+    }
+    let refused = client.request("ping", &json!({}));
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    assert_eq!(refused["error"]["data"]["retryable"], true, "{refused}");
+    let cancelled = json!({"requestId": first});
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}));
+    eventually("there is room again", || {
+        let answer = client.request("ping", &json!({}));
+        (answer["result"] == json!({})).then_some(())
+    });
+}

@@ -8,12 +8,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 /// The places for calls.
 #[derive(Debug)]
 pub struct Capacity {
-    places: Semaphore,
+    /// How many places are free.
+    places: AtomicUsize,
     /// How many wait. Counted before they look for a place the last time, so that who leaves one cannot miss them.
     waiting: AtomicUsize,
     max_waiting: usize,
@@ -47,9 +48,8 @@ struct Waiter {
 impl Capacity {
     /// Room for so many calls at a time, while so many may wait.
     pub fn new(places: usize, max_waiting: usize) -> Capacity {
-        let places = places.clamp(1, Semaphore::MAX_PERMITS);
         Capacity {
-            places: Semaphore::new(places),
+            places: AtomicUsize::new(places.max(1)),
             waiting: AtomicUsize::new(0),
             max_waiting,
             lines: Mutex::default(),
@@ -80,10 +80,13 @@ impl Capacity {
     }
 
     fn free(&self) -> Option<Place<'_>> {
-        self.places.try_acquire().ok().map(|permit| {
-            permit.forget();
-            Place(self)
-        })
+        self.take_one().then(|| Place(self))
+    }
+
+    /// Takes a place, where one is free.
+    fn take_one(&self) -> bool {
+        let one_less = |free: usize| free.checked_sub(1);
+        self.places.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok()
     }
 
     fn enter(&self, caller: u64) -> Result<Entered<'_>, Full> {
@@ -118,20 +121,20 @@ impl Capacity {
 
     /// A place is free again: for who waits, or for who comes.
     fn leave(&self) {
-        self.places.add_permits(1);
+        self.places.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) == 0 {
             return;
         }
         let mut lines = self.lock();
-        while !lines.turns.is_empty()
-            && let Ok(permit) = self.places.try_acquire()
-        {
-            let Some(waiter) = lines.next() else { break };
-            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        while !lines.turns.is_empty() && self.take_one() {
+            let waiter = lines.next();
+            if waiter.is_some() {
+                self.waiting.fetch_sub(1, Ordering::SeqCst);
+            }
             // Who has left meanwhile takes itself out, so it is still there; but it costs nothing to be sure.
-            if waiter.call.send(()).is_ok() {
-                permit.forget();
+            if waiter.is_none_or(|waiter| waiter.call.send(()).is_err()) {
+                self.places.fetch_add(1, Ordering::SeqCst);
             }
         }
     }
@@ -286,7 +289,7 @@ mod tests {
         drop(first);
         drop(called);
         assert_eq!(next.await, "next");
-        assert_eq!(capacity.places.available_permits(), 1);
+        assert_eq!(capacity.places.load(Ordering::SeqCst), 1);
         assert_eq!(capacity.waiting.load(Ordering::SeqCst), 0);
     }
 
@@ -306,7 +309,7 @@ mod tests {
         for call in calls {
             call.await.unwrap();
         }
-        assert_eq!(capacity.places.available_permits(), 3);
+        assert_eq!(capacity.places.load(Ordering::SeqCst), 3);
         assert_eq!(capacity.waiting.load(Ordering::SeqCst), 0);
     }
 }

@@ -61,7 +61,7 @@ impl ServerSpec {
             longest_tool_timeout: None,
             health_interval: None,
             connect_timeout: Duration::from_secs(30),
-            max_concurrency: 64,
+            max_concurrency: 256,
             max_waiting: 4096,
             max_message_bytes: 64 << 20,
             processes: 1,

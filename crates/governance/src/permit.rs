@@ -212,6 +212,11 @@ impl Terms {
         self.revision
     }
 
+    /// Whether there is a limit that counts this call.
+    pub fn are_limited(&self) -> bool {
+        self.reservation.is_counted()
+    }
+
     /// The limits that count this call, with this call in them.
     pub fn remaining(&self, now: Timestamp) -> Vec<Remaining> {
         self.reservation.remaining(now)

@@ -131,7 +131,7 @@ impl Default for ServerConfig {
             idle_stop: None,
             call_timeout: Duration::from_secs(300),
             connect_timeout: Duration::from_secs(30),
-            max_concurrency: 64,
+            max_concurrency: 256,
             processes: 1,
             max_message_bytes: 64 << 20,
             max_output_bytes: None,

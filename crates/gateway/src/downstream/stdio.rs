@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use toolgate_client::turn::let_others_go_first;
@@ -79,7 +79,6 @@ async fn read(
     requests: &TaskTracker,
     mut input: impl AsyncBufRead + Unpin,
 ) {
-    let room = Arc::new(Semaphore::new(UNDERWAY));
     let mut stopping = std::pin::pin!(conversation.gateway.stopping.cancelled());
     loop {
         let line = tokio::select! {
@@ -91,7 +90,7 @@ async fn read(
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
-                take(conversation, requests, &room, Bytes::from(line)).await;
+                take(conversation, requests, Bytes::from(line)).await;
             }
             Ok(Line::TooLong(limit)) => {
                 let what = format!("a line is longer than {limit} bytes");
@@ -108,16 +107,15 @@ async fn read(
 }
 
 /// Handles a message: notifications and answers in order, requests side by side.
-async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &Arc<Semaphore>, line: Bytes) {
+async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, line: Bytes) {
     let message = match Message::parse(line.clone()) {
         Ok(message) => message,
         Err(Unreadable::Batch) if conversation.session.version().has_batches() => {
-            let Some(place) = place(conversation, room, None).await else { return };
+            if requests.len() >= UNDERWAY {
+                return conversation.refuse_one_more(None).await;
+            }
             let conversation = Arc::clone(conversation);
-            requests.spawn(async move {
-                conversation.answer_batch(&line).await;
-                drop(place);
-            });
+            requests.spawn(async move { conversation.answer_batch(&line).await });
             return;
         }
         Err(error) => {
@@ -128,34 +126,25 @@ async fn take(conversation: &Arc<Conversation>, requests: &TaskTracker, room: &A
     if message.kind() != Kind::Request {
         return conversation.heard(message).await;
     }
-    let Some(place) = place(conversation, room, message.id()).await else { return };
+    if requests.len() >= UNDERWAY {
+        return conversation.refuse_one_more(message.id()).await;
+    }
     let conversation = Arc::clone(conversation);
     // Boxed, because what is spawned is moved about more than once, and this is large.
-    requests.spawn(Box::pin(async move {
-        conversation.answer(message).await;
-        drop(place);
-    }));
-}
-
-/// A place for what is to be answered; where there is none, the client is told so.
-async fn place(
-    conversation: &Conversation,
-    room: &Arc<Semaphore>,
-    id: Option<&[u8]>,
-) -> Option<OwnedSemaphorePermit> {
-    if let Ok(place) = Arc::clone(room).try_acquire_owned() {
-        return Some(place);
-    }
-    let what = format!("{UNDERWAY} requests are under way already; wait for some to end");
-    let reply = ErrorReply::new(Code::InvalidRequest, what).with_data(r#"{"retryable":true}"#);
-    conversation.send(reply.answer(id, Era::Legacy)).await;
-    None
+    requests.spawn(Box::pin(async move { conversation.answer(message).await }));
 }
 
 impl Conversation {
     async fn send(&self, message: Bytes) {
         // The client has closed its side: there is nobody to tell.
         let _ = self.out.send(message).await;
+    }
+
+    /// Says that nothing more is taken while so much is under way.
+    async fn refuse_one_more(&self, id: Option<&[u8]>) {
+        let what = format!("{UNDERWAY} requests are under way already; wait for some to end");
+        let reply = ErrorReply::new(Code::InvalidRequest, what).with_data(r#"{"retryable":true}"#);
+        self.send(reply.answer(id, Era::Legacy)).await;
     }
 
     async fn heard(&self, message: Message) {

@@ -87,7 +87,9 @@ impl Closing {
             None => (Micros::ZERO, Micros::ZERO, Vec::new()),
             Some(terms) => {
                 let reserved = terms.price();
-                let remaining = terms.remaining(Timestamp::now());
+                // Most calls have no limits, and asking for the time is not free.
+                let remaining =
+                    if terms.are_limited() { terms.remaining(Timestamp::now()) } else { Vec::new() };
                 let settled = terms.settle(if succeeded { Outcome::Succeeded } else { Outcome::Failed });
                 (reserved, settled, remaining)
             }

@@ -67,6 +67,11 @@ impl Reservation {
         self.end(Counts::undo);
     }
 
+    /// Whether any limit counts the call.
+    pub(crate) fn is_counted(&self) -> bool {
+        !self.holds.is_empty()
+    }
+
     /// The limits that count this call, with this call in them.
     pub(crate) fn remaining(&self, now: Timestamp) -> Vec<Remaining> {
         self.holds.iter().flat_map(|hold| remaining_of(&hold.quota, &hold.meter, now)).collect()
