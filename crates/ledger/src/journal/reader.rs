@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::folder::segment_path;
 use super::segment::{
-    Chain, Closing, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader,
+    Chain, FRAME_HEADER_LENGTH, FrameHeader, MAXIMUM_HEADER_LENGTH, SegmentHeader, UnfinishedLink,
 };
 use super::window::Window;
 use super::{Damage, DamageKind, Position, ReadError};
@@ -34,7 +34,7 @@ pub struct SegmentReader {
     offset: u64,
     end: u64,
     next_sequence: Option<u64>,
-    /// Absent after a jump, since a link only follows from all before it.
+    /// Absent where it is not checked, and after a jump, since a link only follows from all before it.
     chain: Option<Unclosed>,
 }
 
@@ -42,7 +42,7 @@ pub struct SegmentReader {
 #[derive(Debug)]
 struct Unclosed {
     link: Chain,
-    frames: Closing,
+    frames: UnfinishedLink,
     offset: u64,
     sequence: u64,
 }
@@ -111,14 +111,22 @@ impl SegmentReader {
 
     /// The link that belongs behind the frames read since the last one, if there are any.
     pub(crate) fn missing_link(&self) -> Option<Chain> {
-        let unclosed = self.chain.as_ref().filter(|unclosed| !unclosed.frames.is_empty());
-        unclosed.map(|unclosed| unclosed.frames.link())
+        self.unclosed().map(|unclosed| unclosed.frames.link())
     }
 
     /// Frames read since the last link, as the damage that they are where more segments follow.
     pub(crate) fn without_link(&self) -> Option<Damage> {
-        let unclosed = self.chain.as_ref().filter(|unclosed| !unclosed.frames.is_empty());
-        unclosed.map(|unclosed| self.broken_chain(unclosed.offset, unclosed.sequence))
+        self.unclosed().map(|unclosed| self.broken_chain(unclosed.offset, unclosed.sequence))
+    }
+
+    fn unclosed(&self) -> Option<&Unclosed> {
+        self.chain.as_ref().filter(|unclosed| !unclosed.frames.is_empty())
+    }
+
+    /// Checks each frame by itself from here on. That nothing was put in or taken out is for `verify` to find: who wants the
+    /// records need not hash them all again.
+    pub(crate) fn leave_chain_unchecked(&mut self) {
+        self.chain = None;
     }
 
     /// Reads nothing at or behind `end`, where a writer may be at work.

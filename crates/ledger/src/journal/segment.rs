@@ -46,8 +46,8 @@ impl Chain {
     }
 
     /// The link behind frames that come one by one.
-    pub(crate) fn closing(&self) -> Closing {
-        Closing(Box::new(blake3::Hasher::new_keyed(&self.0)))
+    pub(crate) fn closing(&self) -> UnfinishedLink {
+        UnfinishedLink(Box::new(blake3::Hasher::new_keyed(&self.0)))
     }
 
     pub(crate) fn bytes(&self) -> &[u8; HASH_LENGTH] {
@@ -57,9 +57,9 @@ impl Chain {
 
 /// A link that is being made.
 #[derive(Debug, Clone)]
-pub(crate) struct Closing(Box<blake3::Hasher>);
+pub(crate) struct UnfinishedLink(Box<blake3::Hasher>);
 
-impl Closing {
+impl UnfinishedLink {
     pub(crate) fn add(&mut self, frames: &[u8]) {
         self.0.update(frames);
     }

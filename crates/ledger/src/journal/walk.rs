@@ -77,6 +77,7 @@ impl FolderWalk {
     fn open_next(&mut self) -> Option<Result<(), ReadError>> {
         let (number, path) = self.waiting.next()?;
         let opened = SegmentReader::open(&path).and_then(|mut reader| {
+            reader.leave_chain_unchecked();
             if number == self.position.segment {
                 reader.jump(self.position.offset)?;
             }

@@ -23,8 +23,10 @@ use crate::record::{RecordView, put_number};
 const UNKNOWN: &str = "(unknown)";
 /// Records per transaction.
 const BATCH_SIZE: usize = 4_096;
-/// Names and series remembered between batches; beyond this they are looked up again.
-const MAXIMUM_REMEMBERED: usize = 100_000;
+/// How many bytes of names and series are remembered between batches; beyond this they are looked up again.
+const MAXIMUM_REMEMBERED: usize = 16 << 20;
+/// About what an entry takes besides its text.
+const ENTRY: usize = 48;
 
 /// Ids already looked up. Forgotten when a transaction fails, since it may have made them.
 #[derive(Debug, Default)]
@@ -34,11 +36,23 @@ pub struct KnownIds {
     series: HashMap<Box<[u8]>, i64>,
     /// The words of the current record; kept to be used again.
     words: Vec<u8>,
+    /// How many bytes the names and series take, at most.
+    size: usize,
 }
 
 impl KnownIds {
     fn is_empty(&self) -> bool {
         self.names.is_empty() && self.series.is_empty()
+    }
+
+    /// Makes room for an entry with so much text, by forgetting the others where there would be too many.
+    fn make_room(&mut self, text: usize) {
+        self.size += text + ENTRY;
+        if self.size > MAXIMUM_REMEMBERED {
+            self.names = HashMap::new();
+            self.series = HashMap::new();
+            self.size = text + ENTRY;
+        }
     }
 }
 
@@ -257,9 +271,7 @@ impl Batch<'_> {
                  ON CONFLICT DO UPDATE SET last_us = max(last_us, excluded.last_us) RETURNING id",
             )?
             .query_row(params![caller, server, tool, key.3, key.4, record.time_us], |row| row.get(0))?;
-        if self.known.series.len() >= MAXIMUM_REMEMBERED {
-            self.known.series.clear();
-        }
+        self.known.make_room(self.known.words.len());
         self.known.series.insert(self.known.words.as_slice().into(), id);
         Ok(id)
     }
@@ -291,9 +303,7 @@ impl Batch<'_> {
                 self.transaction.last_insert_rowid()
             }
         };
-        if self.known.names.len() >= MAXIMUM_REMEMBERED {
-            self.known.names.clear();
-        }
+        self.known.make_room(text.len());
         self.known.names.insert(text.to_owned(), id);
         Ok(id)
     }
@@ -323,4 +333,22 @@ fn put_words(words: &mut Vec<u8>, record: &RecordView<'_>) {
 /// SQLite has no unsigned numbers; what does not fit is as large as can be.
 pub(super) fn as_stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KnownIds, MAXIMUM_REMEMBERED};
+
+    #[test]
+    fn what_is_remembered_has_an_end() {
+        let mut known = KnownIds::default();
+        for number in 0..2 * MAXIMUM_REMEMBERED / 8_000 {
+            let name = format!("{number:08000}");
+            known.make_room(name.len());
+            known.names.insert(name, 0);
+            let remembered: usize = known.names.keys().map(String::len).sum();
+            assert!(remembered <= MAXIMUM_REMEMBERED, "{remembered}");
+        }
+        assert!(!known.is_empty());
+    }
 }
