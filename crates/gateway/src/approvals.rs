@@ -96,3 +96,39 @@ impl Drop for Place<'_> {
         self.approvals.waiting.lock().unwrap_or_else(PoisonError::into_inner).calls.remove(&self.id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> ApprovalRequest {
+        let name: Arc<str> = "x".into();
+        ApprovalRequest {
+            id: 0,
+            caller: Arc::clone(&name),
+            server: Arc::clone(&name),
+            tool: Arc::clone(&name),
+            arguments: None,
+            rule: name,
+            since: 0,
+            expires: 0,
+        }
+    }
+
+    #[test]
+    fn no_more_than_so_many_wait() {
+        let approvals = Approvals::default();
+        let enter = || approvals.enter(request(), Duration::from_secs(60));
+        let mut places: Vec<Place<'_>> = (0..CAPACITY).map(|_| enter().unwrap()).collect();
+        let refused = enter().unwrap_err();
+        assert_eq!(refused.to_string(), "1024 calls wait for approval already");
+        // Who leaves makes room, and so does who was answered.
+        places.pop();
+        places.push(enter().unwrap());
+        assert!(enter().is_err());
+        assert!(approvals.answer(1, Answer::Approved));
+        assert!(!approvals.answer(1, Answer::Approved), "once");
+        assert_eq!(places[0].answer.try_recv(), Ok(Answer::Approved));
+        assert!(enter().is_ok());
+    }
+}

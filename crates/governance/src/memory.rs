@@ -4,10 +4,10 @@
 //! combination of them that covers some caller one [`Grant`] that all those callers share. Memory then grows with the number of
 //! things and not with callers times things.
 
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::grant::Grant;
@@ -58,10 +58,7 @@ pub(crate) struct Things<T> {
     prompts: ByServer<T>,
 }
 
-type ByServer<T> = foldhash::HashMap<Box<str>, ByName<T>>;
-
-/// Names may come from outside, where somebody may look for those that meet in one place; the hash of this map gives no way to.
-type ByName<T> = HashMap<Box<str>, Arc<T>>;
+type ByServer<T> = HashMap<Box<str>, HashMap<Box<str>, Arc<T>>>;
 
 impl ThingRules {
     /// Rules that cover everyone, and rules that single out some callers.

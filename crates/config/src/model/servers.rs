@@ -69,7 +69,8 @@ pub struct ServerConfig {
     #[serde(with = "duration::plain")]
     #[schemars(with = "DurationText")]
     pub connect_timeout: Duration,
-    /// Calls to it at one time; more wait, those of different callers in turn.
+    /// Calls to it at one time; more wait, those of different callers in turn. Fewer suit a server that works on few at a
+    /// time and has callers that send many.
     pub max_concurrency: usize,
     /// How many processes of the program share the calls, for `stdio`. Each call goes to the one with least to do, and a
     /// crash ends only the calls of one. Only for programs that keep nothing between calls. With `isolation: client`,
