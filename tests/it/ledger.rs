@@ -5,6 +5,7 @@ mod denials;
 mod failing;
 mod generated;
 mod records;
+mod retention;
 
 use std::path::PathBuf;
 

@@ -15,6 +15,14 @@ fn legacy(upstream: &Upstream) -> StdioClient {
     client
 }
 
+/// The same with a server that takes more calls at a time than the front does.
+fn legacy_with_room(upstream: &Upstream) -> StdioClient {
+    let yaml = format!("servers:\n  s:\n    url: {}\n    max_concurrency: 2000\n", upstream.url());
+    let mut client = Setup::new().config(&yaml).start_stdio();
+    client.initialize("2025-11-25", &json!({}));
+    client
+}
+
 #[test]
 fn both_eras_are_served() {
     for era in Era::BOTH {
@@ -211,9 +219,7 @@ fn a_batch_does_not_hold_up_what_it_waits_for() {
 #[test]
 fn many_requests_under_way_do_not_stop_the_reading() {
     let upstream = Upstream::start(Era::Legacy, &[]);
-    let yaml = format!("servers:\n  s:\n    url: {}\n    max_concurrency: 1000\n", upstream.url());
-    let mut client = Setup::new().config(&yaml).start_stdio();
-    client.initialize("2025-11-25", &json!({}));
+    let mut client = legacy_with_room(&upstream);
     for _ in 0..300 {
         client.ask("tools/call", &json!({"name": "s__nothing", "arguments": {}}));
     }
@@ -224,9 +230,7 @@ fn many_requests_under_way_do_not_stop_the_reading() {
 #[test]
 fn beyond_a_thousand_requests_under_way_further_ones_are_refused_until_one_ends() {
     let upstream = Upstream::start(Era::Legacy, &[]);
-    let yaml = format!("servers:\n  s:\n    url: {}\n    max_concurrency: 2000\n", upstream.url());
-    let mut client = Setup::new().config(&yaml).start_stdio();
-    client.initialize("2025-11-25", &json!({}));
+    let mut client = legacy_with_room(&upstream);
     let nothing = json!({"name": "s__nothing", "arguments": {}});
     let first = client.ask("tools/call", &nothing);
     for _ in 1..1024 {

@@ -91,8 +91,14 @@ async fn a_call_is_explained_and_limits_are_told() {
     check("caller=anna&tool=db__read&arguments=%7B%7D", "bad_arguments", json!("arguments")).await;
     check("caller=anna&tool=db__drop", "refused", json!("permission")).await;
     check("caller=anna&groups=admins&tool=db__drop", "needs_approval", json!("approval")).await;
+    check("caller=anna&resource=db%3A%2F%2Frows", "refused", json!("permission")).await;
+    check("caller=anna&groups=admins&resource=db%3A%2F%2Frows", "passes", Value::Null).await;
+    check("caller=anna&prompt=db__help", "passes", Value::Null).await;
+    check("caller=bert&prompt=db__help", "hidden", json!("visibility")).await;
+    check("caller=anna&tool=db__read&narrow=db__d*", "hidden", json!("visibility")).await;
     for (wrong, status) in [
         ("caller=anna&tool=none", 404),
+        ("caller=anna&prompt=none", 404),
         ("caller=anna", 400),
         ("tool=db__read", 400),
         ("caller=a&tool=db__read&arguments=x", 400),

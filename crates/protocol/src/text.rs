@@ -7,7 +7,7 @@ use crate::scan::length_of_plain_text;
 /// The characters of a JSON string, given what stands between its quotation marks. Borrowed unless it has escapes.
 /// A lone surrogate, which JSON can write and text cannot hold, gives nothing.
 pub fn unescape(inside: &[u8]) -> Option<Cow<'_, str>> {
-    // Names are short: a look at each byte is over before a search with wide steps would begin.
+    // Most names are short and plain, which is told before a search for the one byte would begin.
     if length_of_plain_text(inside) == inside.len() || memchr::memchr(b'\\', inside).is_none() {
         return std::str::from_utf8(inside).ok().map(Cow::Borrowed);
     }

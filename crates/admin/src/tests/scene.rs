@@ -21,7 +21,7 @@ use toolgate_protocol::Era;
 
 use crate::Operations;
 
-/// A gateway with a server `db` that has two tools and never starts, and four calls in its ledger.
+/// A gateway with a server `db` that has two tools, a resource and a prompt and never starts, and four calls in its ledger.
 pub(super) struct Scene {
     pub(super) gateway: Arc<Gateway>,
     pub(super) operations: Operations,
@@ -34,6 +34,10 @@ impl Scene {
         let desired = database();
         let mut listing = Listing::new("db".into(), None, false);
         listing.add_page(Kind::Tool, &Bytes::from(tools().to_string())).unwrap();
+        let rows = json!({"resources": [{"uri": "db://rows", "name": "rows"}]});
+        listing.add_page(Kind::Resource, &Bytes::from(rows.to_string())).unwrap();
+        let help = json!({"prompts": [{"name": "help"}]});
+        listing.add_page(Kind::Prompt, &Bytes::from(help.to_string())).unwrap();
         Memory::under(folder.path()).store(&listing, &fingerprint(&desired)).unwrap();
         let settings =
             Settings { state_dir: Some(folder.path().to_owned()), ..Settings::on_this_machine([7; 32]) };
@@ -86,6 +90,8 @@ fn rules() -> Value {
     json!({
         "policy": {"rules": [
             {"id": "no-drop", "effect": "deny", "tools": ["drop"], "when": "!('admins' in caller.groups)"},
+            {"id": "no-rows", "effect": "deny", "resources": ["db://*"], "when": "!('admins' in caller.groups)"},
+            {"id": "no-help", "effect": "hide", "prompts": ["help"], "callers": ["bert"]},
         ]},
         "approvals": [{"id": "ask", "tools": ["drop"], "mode": "always"}],
         "quotas": [{"id": "slow", "calls_per_minute": 10}],

@@ -36,7 +36,7 @@ pub struct KnownIds {
     series: HashMap<Box<[u8]>, i64>,
     /// The words of the current record; kept to be used again.
     words: Vec<u8>,
-    /// How many bytes the names and series take, at most.
+    /// How many bytes the names and series take; more where names were forgotten by themselves.
     size: usize,
 }
 

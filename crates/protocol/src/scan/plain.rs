@@ -64,11 +64,13 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_at_every_place_of_a_word_is_told_apart() {
+    fn every_byte_at_every_place_is_told_apart() {
+        // Words, two wide steps, words again, and single bytes.
+        const LENGTH: usize = SHORT + 2 * WIDE + WORD + 3;
         for byte in 0..=u8::MAX {
-            for place in 0..40 {
+            for place in 0..LENGTH {
                 for background in [b'a', b'!', b'#', b'[', b']', 0x20, 0x7F, 0x80, 0xFF] {
-                    let mut bytes = [background; 40];
+                    let mut bytes = [background; LENGTH];
                     bytes[place] = byte;
                     assert_eq!(length_of_plain_text(&bytes), one_by_one(&bytes), "{byte:#x} at {place}");
                 }
@@ -81,6 +83,13 @@ mod tests {
 
         #[test]
         fn any_bytes_give_what_a_plain_loop_gives(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert_eq!(length_of_plain_text(&bytes), one_by_one(&bytes));
+        }
+
+        #[test]
+        fn so_does_text_with_little_that_is_special(
+            bytes in proptest::collection::vec(prop_oneof![60 => 0x20..=0xFF_u8, 1 => any::<u8>()], 0..300),
+        ) {
             prop_assert_eq!(length_of_plain_text(&bytes), one_by_one(&bytes));
         }
     }
