@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _TABLES = """
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS articles (
     sku TEXT PRIMARY KEY, name TEXT NOT NULL, category TEXT NOT NULL, price_cents INTEGER NOT NULL,
     stock INTEGER NOT NULL CHECK (stock >= 0), reorder_at INTEGER NOT NULL
@@ -51,6 +52,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 
 def _prepare(opened: sqlite3.Connection) -> None:
+    """Make the tables and what is in them at once, so that no other call finds a shop without articles."""
     if opened.execute("SELECT 1 FROM sqlite_master WHERE name = 'order_lines'").fetchone() is None:
         opened.executescript(_TABLES)
         opened.executemany("INSERT OR IGNORE INTO articles VALUES (?, ?, ?, ?, ?, ?)", _ARTICLES)
