@@ -218,6 +218,20 @@ def test_fitting_arguments_arrive(generated: Generated, data: st.DataObject) -> 
         assert received[name] == generated.defaults[name]
 
 
+@settings(max_examples=300, deadline=None)
+@given(functions(), st.data())
+def test_what_fits_the_schema_arrives_the_same_unchecked(generated: Generated, data: st.DataObject) -> None:
+    tool = tool_of(generated)
+    given_names = [name for name in generated.kinds if name in generated.required or data.draw(st.booleans())]
+    arguments = {name: data.draw(generated.kinds[name].values | st.none()) for name in given_names}
+    try:
+        expected = tool.prepare(arguments, None)
+    except ValidationError:
+        return
+    # As text, since `1` and `1.0` and `True` are equal.
+    assert repr(tool.prepare(arguments, None, are_checked=True)) == repr(expected)
+
+
 ANYTHING = st.recursive(
     st.none() | st.booleans() | INTEGERS | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),

@@ -98,7 +98,7 @@ def test_after_a_quiet_while_the_supervisor_is_woken_again_and_relieves_a_slow_c
 def test_a_thread_that_stumbles_costs_only_its_message(bench: Bench) -> None:
     receive = bench.server.receive
 
-    def stumbling(line: bytes) -> Any:
+    def stumbling(line: bytes | list[Any]) -> Any:
         bench.server.receive = receive  # type: ignore[method-assign]
         raise SystemExit("nothing should raise here")
 

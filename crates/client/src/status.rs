@@ -65,4 +65,6 @@ pub struct Greeting {
     pub server_info: Option<Bytes>,
     /// Its instructions, as a JSON string.
     pub instructions: Option<Bytes>,
+    /// Whether it reads calls in short.
+    pub reads_short_calls: bool,
 }

@@ -118,6 +118,7 @@ impl ToolRegistry {
             caller,
             line: 0,
             told: None,
+            arguments_say_all: false,
             parameters: Vec::new(),
             timeout: definition.timeout,
         };

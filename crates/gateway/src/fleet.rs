@@ -34,8 +34,9 @@ pub struct Desired {
     pub tool_timeouts: Vec<(Pattern, Duration)>,
     /// Whether the prices that its tools name themselves count where the operator named none.
     pub trusts_prices: bool,
-    /// Whether its tools are told who calls them, where they want to know. Nobody else learns of it.
-    pub tells_caller: bool,
+    /// Whether it is a worker of ours, which knows what each of its tools looks at: who calls is told to those that want to
+    /// know, and to nobody else; the others get their arguments.
+    pub is_worker: bool,
     /// What stands before the names of its tools and prompts in place of its own name.
     pub namespace: Option<Arc<str>>,
     /// Tells the versions of its own files apart, where they are watched.
@@ -52,7 +53,7 @@ impl From<ServerSpec> for Desired {
             keeps_long_output: false,
             tool_timeouts: Vec::new(),
             trusts_prices: false,
-            tells_caller: false,
+            is_worker: false,
             namespace: None,
             files: None,
         }

@@ -39,8 +39,18 @@ pub struct Tool {
     pub target: Arc<Target>,
     /// What its arguments must be, where it says so.
     pub check: Option<ToolCheck>,
-    /// Whether it is told who calls.
-    pub wants_caller: bool,
+    pub regard: Regard,
+}
+
+/// What a tool looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regard {
+    /// Not known: it is somebody else's.
+    Anything,
+    /// A handler that also wants to know who calls.
+    Caller,
+    /// A handler that gets its arguments and nothing else.
+    Arguments,
 }
 
 impl Published {
@@ -67,9 +77,13 @@ impl Published {
             .map(|item| {
                 let member = members.get(item.server());
                 let price = member.and_then(|member| member.declared_price(item.entry()));
-                let is_told = member.is_some_and(|member| member.desired.tells_caller);
+                let is_handler = member.is_some_and(|member| member.desired.is_worker);
                 let tool = Tool {
-                    wants_caller: is_told && item.entry().has_meta(WANTS_CALLER),
+                    regard: match (is_handler, item.entry().has_meta(WANTS_CALLER)) {
+                        (false, _) => Regard::Anything,
+                        (true, true) => Regard::Caller,
+                        (true, false) => Regard::Arguments,
+                    },
                     target: Arc::new(Target::of(item, toolgate_governance::Kind::Tool, price)),
                     check: item.entry().input_schema().map(ToolCheck::new),
                 };

@@ -10,7 +10,7 @@ use toolgate_protocol::{Code, ErrorReply, Message, Method, Object, Span};
 use crate::catalog::{Item, Route};
 use crate::enforce::refuse;
 use crate::fleet::Member;
-use crate::published::Published;
+use crate::published::{Published, Regard};
 
 /// The longest name or URI that anything is looked for by, in bytes. Names come from outside, and each is compared,
 /// remembered and written down.
@@ -41,8 +41,8 @@ pub struct Routed {
     pub native: Option<(Span, Arc<str>)>,
     /// `Mcp-Param-…` headers that the tool wants.
     pub parameters: Vec<(String, String)>,
-    /// Whether the tool is told who calls.
-    pub tells_caller: bool,
+    /// What the tool looks at.
+    pub regard: Regard,
 }
 
 impl Target {
@@ -68,7 +68,7 @@ impl Routed {
             target: Some(target),
             skill: None,
             parameters: Vec::new(),
-            tells_caller: false,
+            regard: Regard::Anything,
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
             let member = published.members.get(item.server()).ok_or_else(no_such_server)?;
             let tool = published.tool(item.exposed_name()).ok_or_else(unknown)?;
             let routed = Routed::new(member, Arc::clone(&tool.target), message.place(Field::Name));
-            Ok(Routed { parameters: parameters(item, message), tells_caller: tool.wants_caller, ..routed })
+            Ok(Routed { parameters: parameters(item, message), regard: tool.regard, ..routed })
         }
         Some(Method::PromptsGet) => {
             let name = required(message, Field::Name, "name")?;

@@ -17,6 +17,7 @@ pub mod message;
 pub mod method;
 pub mod object;
 pub mod scan;
+pub mod short_call;
 pub mod span;
 pub mod splice;
 pub mod text;

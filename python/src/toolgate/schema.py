@@ -11,8 +11,11 @@ be called `json`, `copy` or `_id`, which a field may not.
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any, get_args
+import math
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
@@ -29,6 +32,10 @@ JsonSchema = dict[str, Any]
 """A JSON Schema document."""
 
 _BYTES_AS_BASE64 = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
+_IN_SCHEMA = (Ge, Gt, Le, Lt, MinLen, MaxLen)
+"""Demands on a value that a schema says exactly as pydantic means them."""
+_JSON_KINDS = frozenset((str, int, float, bool, type(None)))
+"""Types whose values need no conversion."""
 _ARGUMENTS = ConfigDict(extra="forbid", **_BYTES_AS_BASE64)
 
 
@@ -47,6 +54,7 @@ class Arguments:
         self._positional = sum(1 for parameter in parameters if not parameter.keyword_only)
         self._keywords = [parameter.name for parameter in parameters if parameter.keyword_only]
         self._optional = set(self.schema["properties"]) - set(self.schema.get("required", ()))
+        self._plain = _plain(parameters)
 
     def validate(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Check what a caller sent, and return it as positional and keyword arguments.
@@ -63,7 +71,33 @@ class Arguments:
             if len(given) == len(arguments):
                 raise
             model = self._validate_json(to_json(given), strict=True)
-        values = list(model.__dict__.values())
+        return self._placed(list(model.__dict__.values()))
+
+    def take(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return what somebody else has checked against the schema. Mostly nothing is left to do to it.
+
+        Raises:
+            ValidationError: The handler asks for more than the schema can say.
+
+        """
+        if self._plain is None:
+            return self.validate(arguments)
+        values, given = [], 0
+        for name, kinds, default in self._plain:
+            value = arguments.get(name, REQUIRED)
+            kind = type(value)
+            # A number that is too large for a float has become infinity.
+            if kind in kinds and (kind is not float or math.isfinite(value)):
+                given += 1
+            elif value is REQUIRED and default is not REQUIRED:
+                value = default
+            else:
+                # A whole number for a float, a null for what is left out.
+                return self.validate(arguments)
+            values.append(value)
+        return self._placed(values) if given == len(arguments) else self.validate(arguments)
+
+    def _placed(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         if not self._keywords:
             return values, {}
         count = self._positional
@@ -146,6 +180,20 @@ def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
         said["description"] = description
     annotation: Any = Annotated[readable(parameter.annotation), Field(**said)]
     return (annotation, ... if parameter.is_required else parameter.default)
+
+
+def _plain(parameters: tuple[Parameter, ...]) -> list[tuple[str, frozenset[type], Any]] | None:
+    """Name, types and default of each parameter, where the schema says all that is asked of them, and JSON has their types."""
+    plain = []
+    for parameter in parameters:
+        said, default = FieldInfo.from_annotation(parameter.annotation), parameter.default
+        is_union = get_origin(said.annotation) in (Union, UnionType)
+        kinds = frozenset(get_args(said.annotation) if is_union else [said.annotation])
+        is_said = all(type(demand) in _IN_SCHEMA for demand in said.metadata)
+        if not (kinds <= _JSON_KINDS and is_said and (parameter.is_required or type(default) in kinds)):
+            return None
+        plain.append((parameter.name, kinds, default))
+    return plain
 
 
 def _culprit(parameters: tuple[Parameter, ...], error: Exception) -> HandlerError:

@@ -80,14 +80,16 @@ class Tool:
         self.pace = Pace()
         """What the threads that run plain handlers remember of it."""
 
-    def prepare(self, arguments: dict[str, Any], context: Context | None) -> tuple[list[Any], dict[str, Any]]:
-        """Validate arguments, and add the context where the handler takes one.
+    def prepare(
+        self, arguments: dict[str, Any], context: Context | None, *, are_checked: bool = False
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Validate arguments, unless somebody else has, and add the context where the handler takes one.
 
         Raises:
-            ValidationError: The arguments do not fit the schema.
+            ValidationError: The arguments do not fit.
 
         """
-        positional, keywords = self.arguments.validate(arguments)
+        positional, keywords = self.arguments.take(arguments) if are_checked else self.arguments.validate(arguments)
         for slot in self._slots:
             slot.put(positional, keywords, slot.default if slot.is_session else context)
         return positional, keywords

@@ -29,7 +29,7 @@ pub(crate) fn servers(config: &Config, nursery: &Nursery) -> Vec<Desired> {
             tool_timeouts: timeouts(server),
             trusts_prices: server.trust_prices,
             // Only handlers have sources.
-            tells_caller: server.sources.is_some(),
+            is_worker: server.sources.is_some(),
             namespace: server
                 .tool_namespace
                 .as_deref()

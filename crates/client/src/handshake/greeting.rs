@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use toolgate_protocol::message::{Field, MetaField};
 use toolgate_protocol::object::elements;
-use toolgate_protocol::{Era, Kind, Message, Object, Version, text};
+use toolgate_protocol::{Era, Kind, Message, Object, Version, short_call, text};
 
 use crate::status::Greeting;
 
@@ -64,6 +64,7 @@ pub(super) fn of_initialize(answer: &Message) -> Result<Greeting, String> {
         capabilities: answer.field_bytes(Field::Capabilities).unwrap_or_else(|| Bytes::from_static(b"{}")),
         server_info: part("serverInfo"),
         instructions: part("instructions"),
+        reads_short_calls: short_call::is_understood(answer),
     })
 }
 
@@ -75,6 +76,7 @@ fn modern(answer: &Message, object: &Object<'_>) -> Judgement {
         capabilities: answer.field_bytes(Field::Capabilities).unwrap_or_else(|| Bytes::from_static(b"{}")),
         server_info: answer.meta(MetaField::ServerInfo).or_else(|| object.get("serverInfo")).map(own),
         instructions: object.get("instructions").map(own),
+        reads_short_calls: short_call::is_understood(answer),
     })
 }
 

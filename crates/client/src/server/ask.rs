@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::time::timeout;
 use toolgate_protocol::era::Outgoing;
 use toolgate_protocol::message::{Field, MetaField};
-use toolgate_protocol::{Era, Message, Method};
+use toolgate_protocol::{Era, Message, Method, short_call};
 
 use super::Shared;
 use super::activity::Active;
@@ -28,6 +27,7 @@ struct Errand<'a> {
     native: Option<(toolgate_protocol::Span, &'a str)>,
     caller: &'a Caller,
     told: Option<&'a str>,
+    arguments_say_all: bool,
     /// Whose call it is; nothing for a request of our own.
     key: Option<u64>,
     parameters: &'a [(String, String)],
@@ -49,6 +49,7 @@ impl Shared {
             native: call.native.as_ref().map(|(place, name)| (*place, name.as_ref())),
             caller: &call.caller,
             told: call.told.as_deref(),
+            arguments_say_all: call.arguments_say_all,
             key: Some(call.caller.key),
             parameters: &call.parameters,
             limit,
@@ -85,6 +86,7 @@ impl Shared {
             native: None,
             caller: ourselves::caller(),
             told: None,
+            arguments_say_all: false,
             key: None,
             parameters: &[],
             limit: self.spec.call_timeout,
@@ -135,9 +137,11 @@ impl Shared {
             log_level: errand.caller.log_level.as_deref(),
             told: errand.told,
         };
+        let short = (errand.arguments_say_all && link.greeting.reads_short_calls)
+            .then(|| short_call::write(id, errand.native.map(|(_, name)| name), errand.message));
         let ask = Ask {
             id,
-            bytes: Bytes::from(outgoing.write(errand.message)),
+            bytes: short.flatten().unwrap_or_else(|| outgoing.write(errand.message)).into(),
             method: errand.method,
             name: name_of(errand),
             parameters: errand.parameters,

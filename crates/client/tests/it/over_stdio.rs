@@ -38,6 +38,7 @@ fn long_call(bytes: usize) -> Call {
         caller: caller(1),
         line: 0,
         told: None,
+        arguments_say_all: false,
         parameters: Vec::new(),
         timeout: None,
     }

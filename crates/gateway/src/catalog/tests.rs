@@ -14,6 +14,7 @@ pub(super) fn greeting(version: Version, capabilities: &'static str) -> Greeting
         capabilities: Bytes::from_static(capabilities.as_bytes()),
         server_info: Some(Bytes::from_static(br#"{"name":"x","version":"1"}"#)),
         instructions: None,
+        reads_short_calls: false,
     }
 }
 

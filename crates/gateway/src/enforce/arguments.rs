@@ -34,6 +34,15 @@ impl ToolCheck {
         ToolCheck { schema, compiled: OnceLock::new() }
     }
 
+    /// Whether it tells anything: a schema that cannot be used does not.
+    pub fn is_of_use(&self) -> bool {
+        self.compiled().is_some()
+    }
+
+    fn compiled(&self) -> Option<&Compiled> {
+        self.compiled.get_or_init(|| self.compile()).as_ref()
+    }
+
     fn compile(&self) -> Option<Compiled> {
         if self.schema.len() > MAX_SCHEMA {
             let bytes = self.schema.len();
@@ -59,7 +68,7 @@ impl ToolCheck {
 
 impl ArgumentCheck for ToolCheck {
     fn check(&self, arguments: Option<&[u8]>) -> Result<(), ArgumentProblem> {
-        let Some(compiled) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
+        let Some(compiled) = self.compiled() else { return Ok(()) };
         if let Some(simple) = &compiled.simple
             && simple.fits(arguments.unwrap_or(b"{}"))
         {

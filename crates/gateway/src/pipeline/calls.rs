@@ -16,6 +16,7 @@ use crate::enforce::{self, Wanted, denial, refuse};
 use crate::fleet::Member;
 use crate::gateway::Gateway;
 use crate::pipeline::{Outcome, has_member, kept, stand_in};
+use crate::published::Regard;
 use crate::relay::overlong::Keeping;
 use crate::relay::passage::{Cleared, Way};
 use crate::relay::{Asked, Passage, failure};
@@ -105,8 +106,8 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
     let (Some(member), tool) = member else { return Err(unknown()) };
     let underway = underway(gateway, client, &asked)?;
     let target = tool.filter(|_| asked.method == Method::TasksResult);
-    let routed =
-        Routed { member, target, skill: None, native: None, parameters: Vec::new(), tells_caller: false };
+    let regard = Regard::Anything;
+    let routed = Routed { member, target, skill: None, native: None, parameters: Vec::new(), regard };
     relay(gateway, client, message, None, Going { asked, underway, routed, check: None, headers: None })
         .or_else(|stop| stop.outcome(message, client))
 }
@@ -164,7 +165,7 @@ fn relay(
     going: Going<'_>,
 ) -> Result<Outcome, Stop> {
     let Going { asked, underway, routed, check, headers } = going;
-    let Routed { member, target, skill, native, parameters, tells_caller } = routed;
+    let Routed { member, target, skill, native, parameters, regard } = routed;
     if let Some(skill) = &skill
         && !enforce::is_visible(&gateway.gate, client.principal(), narrowing, skill)
     {
@@ -176,10 +177,16 @@ fn relay(
         });
     }
     let timeout = target.as_ref().and_then(|target| member.timeout(&target.native));
-    let told = tells_caller.then(|| stand_in::told_of(client));
-    let line = client.principal().number;
-    let call =
-        Call { message: message.clone(), native, caller: client.caller(), line, told, parameters, timeout };
+    let call = Call {
+        message: message.clone(),
+        native,
+        caller: client.caller(),
+        line: client.principal().number,
+        told: (regard == Regard::Caller).then(|| stand_in::told_of(client)),
+        arguments_say_all: regard == Regard::Arguments && check.is_some_and(ToolCheck::is_of_use),
+        parameters,
+        timeout,
+    };
     let mut cleared = match (asked.method, &target) {
         (Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet, Some(target)) => {
             let check = check.filter(|_| asked.method == Method::ToolsCall);

@@ -16,7 +16,7 @@ use crate::catalog::{Item, Kind};
 use crate::enforce::denial;
 use crate::enforce::refuse::{self, Stopped};
 use crate::gateway::Gateway;
-use crate::published::Published;
+use crate::published::{Published, Regard};
 use crate::router::{self, Routed, Target};
 use crate::session::Client;
 
@@ -44,7 +44,7 @@ pub(super) fn prepare(
     message: &Message,
     routed: &Routed,
 ) -> Result<Option<Prepared>, Stopped> {
-    if routed.tells_caller {
+    if routed.regard == Regard::Caller {
         unsaid(message, CALLER)?;
         return Ok(None);
     }

@@ -65,11 +65,11 @@ class Call:
         self._positional: list[Any]
         self._keywords: dict[str, Any]
 
-    def is_acceptable(self) -> bool:
+    def is_acceptable(self, *, are_checked: bool = False) -> bool:
         """Validate the arguments; where they do not fit, the answer is given and the call is over."""
         try:
             context = Context(self) if self.tool.needs_context else None
-            self._positional, self._keywords = self.tool.prepare(self.arguments, context)
+            self._positional, self._keywords = self.tool.prepare(self.arguments, context, are_checked=are_checked)
         except ValidationError as error:
             data = _faults(error)
             self._answer(lambda to: messages.error(to, messages.INVALID_PARAMS, f"invalid arguments: {data['details']}", data))

@@ -16,7 +16,7 @@ import os
 import time
 from collections import deque
 from threading import Condition, Lock, Thread
-from typing import Final
+from typing import Any, Final
 
 from toolgate.worker import log, messages
 from toolgate.worker.bell import Bell
@@ -52,7 +52,7 @@ class Crew:
         """The number of the call that the leader runs; 0 where it runs none."""
         self._counted = 0
         self._queue: deque[Call] = deque()
-        self._lines: deque[bytes] = deque()
+        self._lines: deque[bytes | list[Any]] = deque()
         self._partial = bytearray()
         self._bell = Bell()
         self._is_watched = False
@@ -226,7 +226,7 @@ class Crew:
         if whole and self._partial:
             whole[0] = bytes(self._partial) + whole[0]
             self._partial.clear()
-        self._lines.extend(filter(bytes.strip, whole))
+        self._lines.extend(self._server.read([line for line in whole if line.strip()]))
         if not rest:
             return
         self._partial += rest

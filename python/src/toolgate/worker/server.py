@@ -7,6 +7,7 @@ under way when `receive` returns.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from threading import Event
 from typing import Any
@@ -15,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 from toolgate.loading import Problem
 from toolgate.registry import Registry
-from toolgate.worker import log, messages
+from toolgate.worker import log, messages, short_calls
 from toolgate.worker.call import Call
 from toolgate.worker.loop import Loop
 from toolgate.worker.messages import INVALID_PARAMS, INVALID_REQUEST
@@ -24,6 +25,8 @@ from toolgate.worker.streams import Output
 
 MOST_CALLS = 1000
 """How many calls may be under way at a time."""
+
+_ID = re.compile(rb'(?:\{"jsonrpc":"2\.0","id":|\[)(\d{1,18}),')
 
 _STOPPING = "the worker is stopping"
 _BUSY = f"the worker has {MOST_CALLS} calls under way and takes no more"
@@ -67,19 +70,27 @@ class Server:
             "logging/setLevel": self._set_level,
         }
 
-    def receive(self, line: bytes) -> Call | None:
+    def read(self, lines: list[bytes]) -> list[bytes] | list[list[Any]]:
+        """Look at lines that came together; what comes back is to be received one by one."""
+        return short_calls.unpacked(lines) if self.is_behind_gateway else lines
+
+    def receive(self, line: bytes | list[Any]) -> Call | None:
         """Deal with one line; a call that is returned is to be run by whoever read it."""
+        message: Any = line
+        if type(line) is bytes:
+            try:
+                # Names come again with every call, values mostly do not.
+                message = from_json(line, allow_inf_nan=False, cache_strings="keys")
+            except ValueError as error:
+                self.output.post(messages.error(_id_in(line), messages.PARSE_ERROR, f"not JSON: {error}"))
+                return None
         try:
-            # Names come again with every call, values mostly do not.
-            message = from_json(line, allow_inf_nan=False, cache_strings="keys")
-        except ValueError as error:
-            self.output.post(messages.error(None, messages.PARSE_ERROR, f"not JSON: {error}"))
-            return None
-        try:
+            if type(message) is list and self.is_behind_gateway:
+                return self._called_in_short(message)
             return self._dispatched(message)
         except Exception as error:
             log.line("error", f"a message could not be dealt with: {log.traceback_of(error)}")
-            request_id = message.get("id") if isinstance(message, dict) else None
+            request_id = message.get("id") if isinstance(message, dict) else message[0]
             self.output.post(messages.error(request_id, messages.INTERNAL_ERROR, "internal error"))
             return None
 
@@ -141,25 +152,42 @@ class Server:
             arguments = {}
         tool = self.registry.get(name)
         if refusal is None and tool is None:
-            refusal = messages.error(request_id, INVALID_PARAMS, f"unknown tool: {name}")
+            refusal = _unknown(request_id, name)
         elif refusal is None and not isinstance(arguments, dict):
             refusal = messages.error(request_id, INVALID_PARAMS, "'arguments' must be an object")
         elif refusal is None and "requestState" in params and modern:
             refusal = self._resumed(request_id, params, arguments, meta)
             if refusal is None:
                 return None
-        elif refusal is None and (self._is_stopping or len(self.calls) >= MOST_CALLS):
-            reason = _STOPPING if self._is_stopping else _BUSY
-            data = {"details": reason, "retryable": True}
-            refusal = messages.error(request_id, messages.EXECUTION_ERROR, reason, data)
         if refusal is not None or tool is None:
             self.output.post(refusal or b"")
             return None
-        call = Call(self, request_id, tool, arguments, meta, modern=modern)
-        self.calls[request_id] = call
-        if not call.is_acceptable():
+        return self._begun(Call(self, request_id, tool, arguments, meta, modern=modern), are_checked=False)
+
+    def _called_in_short(self, entry: list[Any]) -> Call | None:
+        if not short_calls.is_whole(entry):
+            self.output.post(messages.error(None, INVALID_REQUEST, "an array must be [id, name, arguments]"))
             return None
-        if tool.is_async:
+        request_id, name, arguments = entry
+        tool = self.registry.get(name)
+        if tool is None or tool.needs_context:
+            what = "this tool looks at more than its arguments"
+            refusal = messages.error(request_id, INVALID_REQUEST, what) if tool else _unknown(request_id, name)
+            self.output.post(refusal)
+            return None
+        return self._begun(Call(self, request_id, tool, arguments, {}, modern=True), are_checked=True)
+
+    def _begun(self, call: Call, *, are_checked: bool) -> Call | None:
+        """Take a call in. A plain handler's is returned, to be run."""
+        if self._is_stopping or len(self.calls) >= MOST_CALLS:
+            reason = _STOPPING if self._is_stopping else _BUSY
+            data = {"details": reason, "retryable": True}
+            self.output.post(messages.error(call.request_id, messages.EXECUTION_ERROR, reason, data))
+            return None
+        self.calls[call.request_id] = call
+        if not call.is_acceptable(are_checked=are_checked):
+            return None
+        if call.tool.is_async:
             self.loop.submit(call)
             return None
         return call
@@ -212,8 +240,11 @@ class Server:
         return {"capabilities": {"tools": {"listChanged": False}, "logging": {}}}
 
     def _meta(self) -> bytes:
-        """List what could not be loaded, so that whoever started us need not search the log for it."""
-        return b'"io.toolgate/problems":' + to_json(self._problems) if self._problems else b""
+        """Tell a gateway what it may send, and what could not be loaded, so that it need not search the log for it."""
+        members = [short_calls.META_UNDERSTOOD] if self.is_behind_gateway else []
+        if self._problems:
+            members.append(b'"io.toolgate/problems":' + to_json(self._problems))
+        return b",".join(members)
 
     def _list(self, request_id: Any, params: dict[str, Any], modern: bool) -> bytes:
         page = self.registry.page(params.get("cursor"))
@@ -237,3 +268,13 @@ class Server:
             call = self.calls.pop(target, None) if isinstance(target, (int, str, float)) else None
             if call is not None:
                 call.cancel()
+
+
+def _unknown(request_id: Any, name: Any) -> bytes:
+    return messages.error(request_id, INVALID_PARAMS, f"unknown tool: {name}")
+
+
+def _id_in(line: bytes) -> int | None:
+    """Find the id of a message that cannot be read, where a gateway of ours has written it, or anybody who begins like it."""
+    found = _ID.match(line)
+    return int(found[1]) if found else None

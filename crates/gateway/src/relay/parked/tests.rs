@@ -80,6 +80,7 @@ impl Scene {
             caller: self.client.caller(),
             line: 0,
             told: None,
+            arguments_say_all: false,
             parameters: Vec::new(),
             timeout: Some(timeout),
         };

@@ -1,0 +1,129 @@
+"""Calls in short, which only a gateway sends, and only to handlers that look at nothing but their arguments."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import pytest
+from pydantic import AfterValidator, Field, ValidationError
+from worker_process import MODERN, Worker
+
+from toolgate.declaration import Declaration
+from toolgate.tool import Tool
+from toolgate.worker import short_calls
+
+
+def even(number: int) -> int:
+    if number % 2:
+        raise ValueError("odd")
+    return number
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_only_a_gateway_is_told_of_them(era: str) -> None:
+    for env, told in (({"TOOLGATE_GATEWAY": "1"}, True), ({}, None)):
+        with Worker(era=era, env=env) as worker:
+            greeting = worker.answer(
+                worker.send("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+                if era == "legacy"
+                else worker.send("server/discover", {})
+            )
+            assert greeting["result"].get("_meta", {}).get("io.toolgate/short-calls") is told
+
+
+def test_nobody_else_may_send_them() -> None:
+    with Worker() as worker:
+        worker.write(b'[1,"add",{"a":1}]\n')
+        assert worker.read()["error"]["code"] == -32600
+        assert worker.value("add", a=1) == 11
+
+
+def test_the_answer_is_the_usual_one() -> None:
+    with Worker(era="short") as short, Worker() as usual:
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("add", {"a": 1}), ("add_async", {"a": 2, "b": 3}), ("fail", {"kind": "tool"}), ("picture", {}),
+            ("add", {"a": "1"}), ("fail", {"kind": "protocol"}), ("nothing", {}),
+        ]  # fmt: skip
+        for name, arguments in calls:
+            in_short, in_full = (worker.answer(worker.start_call(name, **arguments)) for worker in (short, usual))
+            assert {**in_short, "id": None} == {**in_full, "id": None}
+
+
+@pytest.mark.parametrize(
+    ("line", "answered", "code"),
+    [
+        (b'[7,"add",{"a":"\\ud800"}]', 7, -32700),
+        (b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"\\ud800"}}', 8, -32700),
+        (b'[7,"add",{"a":1}', 7, -32700),
+        (b'[7,"add"]', None, -32600),
+        (b'["7","add",{}]', None, -32600),
+        (b'[true,"add",{}]', None, -32600),
+        (b'[7,"nothing",{}]', 7, -32602),
+        (b'[7,"add",{"a":1e400}]', 7, -32602),
+        (b'[7,"who",{}]', 7, -32600),
+        (b"[]", None, -32600),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_none_harms_no_other(line: bytes, answered: int | None, code: int) -> None:
+    with Worker(era="short") as worker:
+        worker.write(b'[100,"add",{"a":1}]\n' + line + b'\n[101,"add",{"a":2}]\n')
+        answers = {answer["id"]: answer for answer in (worker.read() for _ in range(3))}
+        assert {100, 101, answered} == set(answers)
+        assert answers[answered]["error"]["code"] == code
+
+
+def test_many_at_once_between_other_messages() -> None:
+    with Worker(era="short") as worker:
+        ping = b'{"jsonrpc":"2.0","id":"p%d","method":"ping"}\n'
+        call = b'[%d,"add",{"a":%d}]\n'
+        worker.write(*(call % (number, number) + (ping % number if number % 100 == 0 else b"") for number in range(100, 1900)))
+        answers = {answer["id"]: answer["result"] for answer in (worker.read() for _ in range(1818))}
+        for number in range(100, 1900):
+            assert answers[number]["structuredContent"] == {"result": number + 10}
+
+
+def test_a_cancelled_call_is_not_answered() -> None:
+    with Worker(era="short") as worker:
+        waiting = worker.start_call("wait_at_gate", name="short")
+        worker.notify("notifications/cancelled", {"requestId": waiting})
+        worker.call("open_gate", name="short")
+        assert worker.value("add", a=1) == 11
+        assert worker.kept == []
+
+
+def test_lines_are_read_together_only_where_all_are_calls() -> None:
+    def check(lines: list[bytes], expected: list[Any]) -> None:
+        assert short_calls.unpacked(lines) == expected
+
+    check([], [])
+    check([b'[1,"a",{}]', b'[2,"b",{}]'], [[1, "a", {}], [2, "b", {}]])
+    for lines in ([b'[1,"a",{}]', b"{}"], [b'[1,"a",{}', b"]"], [b'[1,"a",{}],[2,"a",{}]'], [b'[1,"a",{}]', b"[1]]"]):
+        check(lines, lines)
+
+
+def test_what_a_schema_cannot_say_is_asked_all_the_same() -> None:
+    def count(number: Annotated[int, AfterValidator(even)]) -> None: ...
+
+    def name(text: Annotated[str, Field(pattern="^a")]) -> None: ...
+
+    for function, arguments in ((count, {"number": 1}), (name, {"text": "b"})):
+        with pytest.raises(ValidationError):
+            Tool(function, Declaration()).prepare(arguments, None, are_checked=True)
+
+
+def test_what_was_checked_is_not_checked_again() -> None:
+    def grade(points: Annotated[int, Field(ge=0, le=9)], note: str | None = None) -> None: ...
+
+    tool = Tool(grade, Declaration())
+    assert tool.prepare({"points": 10}, None, are_checked=True) == ([10, None], {})
+    with pytest.raises(ValidationError):
+        tool.prepare({"points": 10}, None)
+
+
+def test_calls_in_full_are_understood_as_well() -> None:
+    # A gateway that does not know short calls speaks to the same worker in full.
+    with Worker(env={"TOOLGATE_GATEWAY": "1"}) as worker:
+        params = {"name": "add", "arguments": {"a": 4}, "_meta": MODERN}
+        worker.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode() + b"\n")
+        assert worker.read()["result"]["structuredContent"] == {"result": 14}
