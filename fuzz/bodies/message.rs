@@ -49,7 +49,8 @@ fn check_request(message: &Message, from: Era, to: Era) {
 
 fn check_answer(message: &Message, from: Era, to: Era) {
     for method in [Method::ToolsCall, Method::ResourcesRead] {
-        let written = parse_again(answer::write(message, br#""client""#, method, from, to));
+        let written =
+            parse_again(answer::write(message, br#""client""#, method, from, to, r#"{"name":"g"}"#));
         assert_eq!(written.kind(), message.kind());
         assert_eq!(written.id(), message.id().map(|_| br#""client""#.as_slice()));
         assert_eq!(written.field(Field::Content), message.field(Field::Content));

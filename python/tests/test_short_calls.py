@@ -39,8 +39,8 @@ def test_nobody_else_may_send_them() -> None:
         assert worker.value("add", a=1) == 11
 
 
-def test_the_answer_is_the_usual_one() -> None:
-    with Worker(era="short") as short, Worker() as usual:
+def test_the_answer_is_that_of_the_legacy_era() -> None:
+    with Worker(era="short") as short, Worker(era="legacy") as usual:
         calls: list[tuple[str, dict[str, Any]]] = [
             ("add", {"a": 1}), ("add_async", {"a": 2, "b": 3}), ("fail", {"kind": "tool"}), ("picture", {}),
             ("add", {"a": "1"}), ("fail", {"kind": "protocol"}), ("nothing", {}),

@@ -21,7 +21,7 @@ def test_results(worker: Worker) -> None:
     plain = worker.call("add", a=1, b=2)
     assert plain["content"] == [{"type": "text", "text": "3"}]
     assert plain["structuredContent"] == {"result": 3}
-    assert plain.get("resultType") == (None if worker.era == "legacy" else "complete")
+    assert plain.get("resultType") == ("complete" if worker.era == "modern" else None)
     day = worker.call("tomorrow", day="2026-07-28")
     assert (day["content"][0]["text"], day["structuredContent"]) == ("2026-07-29", {"result": "2026-07-29"})
     assert worker.value("add_async", a=5) == 15

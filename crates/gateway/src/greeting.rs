@@ -86,7 +86,10 @@ impl Greeting {
     }
 }
 
-/// Our name and version.
+/// Our name and version, as JSON.
+pub const IDENTITY: &str = concat!(r#"{"name":"toolgate","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// The same as a value.
 pub fn server_info() -> Value {
     json!({"name": "toolgate", "version": env!("CARGO_PKG_VERSION")})
 }

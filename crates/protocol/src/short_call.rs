@@ -1,8 +1,9 @@
 //! Calls in short: all that a worker of ours has to be told of a call whose handler looks at nothing but its arguments.
 //!
-//! A line `[id,"name",{…}]`. The worker says in the `_meta` of its first answer that it reads such lines; nobody else is
+//! A line `[id,"name",{…}]`. The answer is that of a legacy server, which says no more than came of the call. The worker says in the `_meta` of its first answer that it reads such lines; nobody else is
 //! sent any.
 
+use crate::era::Era;
 use crate::message::{Field, Message};
 use crate::method::Method;
 use crate::object;
@@ -10,6 +11,9 @@ use crate::text;
 
 /// In the `_meta` of a worker's first answer: it reads calls in short.
 const UNDERSTOOD: &str = "io.toolgate/short-calls";
+
+/// How calls in short are answered.
+pub const ANSWER_ERA: Era = Era::Legacy;
 
 /// Whether the first answer of a server says that it reads calls in short.
 pub fn is_understood(answer: &Message) -> bool {

@@ -100,7 +100,7 @@ impl Shared {
         loop {
             let link = self.ready().await?;
             let error = match self.attempt(&link, &errand, outbox).await? {
-                Ok(message) => return Ok(Answer { message, era: link.era() }),
+                Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             let lost = matches!(error, WireError::Forgotten | WireError::Unreachable(_));
@@ -118,7 +118,7 @@ impl Shared {
         link: &Arc<Link>,
         errand: &Errand<'_>,
         outbox: &Arc<Outbox>,
-    ) -> Result<Result<Message, WireError>, CallError> {
+    ) -> Result<Result<Answer, WireError>, CallError> {
         let era = link.era();
         if !exists(errand.method, era) {
             return Err(CallError::NoSuchMethod { server: self.name(), method: errand.method.name() });
@@ -138,10 +138,12 @@ impl Shared {
             told: errand.told,
         };
         let short = (errand.arguments_say_all && link.greeting.reads_short_calls)
-            .then(|| short_call::write(id, errand.native.map(|(_, name)| name), errand.message));
+            .then(|| short_call::write(id, errand.native.map(|(_, name)| name), errand.message))
+            .flatten();
+        let answer_era = if short.is_some() { short_call::ANSWER_ERA } else { era };
         let ask = Ask {
             id,
-            bytes: short.flatten().unwrap_or_else(|| outgoing.write(errand.message)).into(),
+            bytes: short.unwrap_or_else(|| outgoing.write(errand.message)).into(),
             method: errand.method,
             name: name_of(errand),
             parameters: errand.parameters,
@@ -149,9 +151,10 @@ impl Shared {
             outbox,
         };
         // Dropped when its time is up, the request tells the server by itself that nobody waits.
-        timeout(errand.limit, link.wire.ask(&ask))
+        let outcome = timeout(errand.limit, link.wire.ask(&ask))
             .await
-            .map_err(|_| CallError::Timeout { server: self.name(), limit: errand.limit })
+            .map_err(|_| CallError::Timeout { server: self.name(), limit: errand.limit })?;
+        Ok(outcome.map(|message| Answer { message, era: answer_era }))
     }
 
     /// The connection; waits while one is being made, and wakes a server that is asleep.

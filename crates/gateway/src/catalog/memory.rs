@@ -202,7 +202,14 @@ fn read_greeting(object: &Object<'_>) -> Result<Option<Greeting>, Damage> {
     let copy = |key: &str| object.get(key).map(Bytes::copy_from_slice);
     let capabilities = copy("capabilities").ok_or(Damage::Member("capabilities"))?;
     let (server_info, instructions) = (copy("serverInfo"), copy("instructions"));
-    Ok(Some(Greeting { era: version.era(), version, capabilities, server_info, instructions, reads_short_calls: false }))
+    Ok(Some(Greeting {
+        era: version.era(),
+        version,
+        capabilities,
+        server_info,
+        instructions,
+        reads_short_calls: false,
+    }))
 }
 
 /// The content of a file; nothing where it is too large.

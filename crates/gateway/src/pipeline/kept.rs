@@ -9,11 +9,12 @@ use serde_json::json;
 use toolgate_governance::{Kind, Narrowing};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, era, error};
+use toolgate_protocol::{Code, Era, ErrorReply, Message, error};
 
 use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::{self, refuse};
 use crate::gateway::Gateway;
+use crate::greeting::server_info;
 use crate::pipeline::Outcome;
 use crate::relay::{Last, output};
 use crate::results::{self, Address, Kept, Part};
@@ -76,10 +77,14 @@ fn answer(
     let range = json!({"offset": part.offset, "end": part.end, "size": kept.size(), "next": next});
     let content = json!({"uri": uri, "mimeType": kept.media(), "text": part.text,
         "_meta": {"io.toolgate/range": range}});
-    let mut result = json!({"contents": [content]}).to_string().into_bytes();
-    if client.era() == Era::Modern {
-        result = era::answer::result_to_modern(&result, Method::ResourcesRead);
-    }
+    let result = match client.era() {
+        Era::Legacy => json!({"contents": [content]}),
+        Era::Modern => {
+            json!({"contents": [content], "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "_meta": {"io.modelcontextprotocol/serverInfo": server_info()}})
+        }
+    };
+    let result = result.to_string().into_bytes();
     let ended = Ended { status: Status::Ok, error_code: None, body: Some(&result) };
     let remaining =
         closing.close(ended).map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))?;

@@ -5,22 +5,22 @@
 //! take, and a modern client that shows message and data still tells its user what to do; and -32602 of a modern server
 //! may mean a missing resource or a wrong argument, so it does not become -32002.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 
 use crate::era::Era;
-use crate::message::{Field, Kind, Message};
+use crate::message::{Field, Kind, Message, MetaField};
 use crate::method::Method;
 use crate::object::Object;
+use crate::scan::Shape;
 use crate::span::Span;
 use crate::splice::Splice;
 
 /// Room for what an answer may gain on its way.
-const ADDED: usize = 64;
+const ADDED: usize = 160;
 
-/// The answer as the client shall see it. `method` is what the client asked.
-pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era) -> Bytes {
+/// The answer as the client shall see it. `method` is what the client asked; `identity` is who answers it, as JSON, which a
+/// modern client is told with every result.
+pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era, identity: &str) -> Bytes {
     let Some(id_place) = message.id_place() else { return message.bytes().clone() };
     let is_id_first = message.body_place().is_none_or(|body| id_place.start() < body.start());
     let mut splice = Splice::new(message.bytes(), id.len() + ADDED);
@@ -28,7 +28,9 @@ pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era) -
         splice.replace(id_place, id);
     }
     match (message.kind(), from, to) {
-        (Kind::Result, Era::Legacy, Era::Modern) => result_made_modern(&mut splice, message, method),
+        (Kind::Result, Era::Legacy, Era::Modern) => {
+            result_made_modern(&mut splice, message, method, identity);
+        }
         (Kind::Result, Era::Modern, Era::Legacy) => result_made_legacy(&mut splice, message, method),
         (Kind::Error, Era::Legacy, Era::Modern) => error_made_modern(&mut splice, message),
         _ => {}
@@ -39,43 +41,50 @@ pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era) -
     Bytes::from(splice.finish())
 }
 
-/// A result of a legacy server as a modern client wants it, given its JSON: with `resultType`, and with how long it may
+/// A result of a legacy server as a modern client wants it: with `resultType`, with who answers, and with how long it may
 /// be kept where the method's result says so.
-pub fn result_to_modern(result: &[u8], method: Method) -> Vec<u8> {
-    let Ok(object) = Object::parse(result) else { return result.to_vec() };
-    let members = lacking(method, |field| object.place(field.key()).is_some());
-    let mut splice = Splice::new(result, ADDED);
-    if !members.is_empty() {
-        splice.insert_members(Span::new(0, result.len()), members.as_bytes());
+fn result_made_modern(splice: &mut Splice<'_>, message: &Message, method: Method, identity: &str) {
+    let Some(result) = message.body_place() else { return };
+    let meta = message.place(Field::Meta);
+    let mut members = lacking(method, |field| message.place(field).is_some());
+    let is_named = message.meta_place(MetaField::ServerInfo).is_some();
+    let named = if is_named { String::new() } else { named(identity) };
+    if meta.is_none() {
+        push_member(&mut members, &format!(r#""_meta":{{{named}}}"#));
     }
-    splice.finish()
-}
-
-fn result_made_modern(splice: &mut Splice<'_>, message: &Message, method: Method) {
-    let members = lacking(method, |field| message.place(field).is_some());
-    if let (false, Some(result)) = (members.is_empty(), message.body_place()) {
+    if !members.is_empty() {
         splice.insert_members(result, members.as_bytes());
+    }
+    let is_object = |meta: &Span| Shape::of(meta.of(message.bytes())) == Some(Shape::Object);
+    if let (false, Some(meta)) = (is_named, meta.filter(is_object)) {
+        splice.insert_members(meta, named.as_bytes());
     }
 }
 
 /// The members that a modern client wants and that a result does not have.
-fn lacking(method: Method, has: impl Fn(Field) -> bool) -> Cow<'static, str> {
+fn lacking(method: Method, has: impl Fn(Field) -> bool) -> String {
     let wanted = [
         (Field::ResultType, r#""resultType":"complete""#, true),
         (Field::TtlMs, r#""ttlMs":0"#, method.is_cacheable()),
         (Field::CacheScope, r#""cacheScope":"private""#, method.is_cacheable()),
     ];
-    let mut lacking = Cow::Borrowed("");
+    let mut lacking = String::new();
     for (_, member, _) in wanted.into_iter().filter(|(field, _, is_wanted)| *is_wanted && !has(*field)) {
-        if lacking.is_empty() {
-            lacking = Cow::Borrowed(member);
-        } else {
-            let lacking = lacking.to_mut();
-            lacking.push(',');
-            lacking.push_str(member);
-        }
+        push_member(&mut lacking, member);
     }
     lacking
+}
+
+/// Who answers, as a member of `_meta`.
+fn named(identity: &str) -> String {
+    format!(r#""{}":{identity}"#, MetaField::ServerInfo.key())
+}
+
+fn push_member(members: &mut String, member: &str) {
+    if !members.is_empty() {
+        members.push(',');
+    }
+    members.push_str(member);
 }
 
 /// Takes out what only tells a modern client how to read and keep a result. Where a method's result has no lifetime by

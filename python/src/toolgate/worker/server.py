@@ -175,7 +175,8 @@ class Server:
             refusal = messages.error(request_id, INVALID_REQUEST, what) if tool else _unknown(request_id, name)
             self.output.post(refusal)
             return None
-        return self._begun(Call(self, request_id, tool, arguments, {}, modern=True), are_checked=True)
+        # Answered as in the era whose answers say no more than what came of the call.
+        return self._begun(Call(self, request_id, tool, arguments, {}, modern=False), are_checked=True)
 
     def _begun(self, call: Call, *, are_checked: bool) -> Call | None:
         """Take a call in. A plain handler's is returned, to be run."""

@@ -3,7 +3,7 @@
     [7,"place_order",{"article":"MUG-01","amount":2}]
 
 A line each: the id, the name and the arguments, which the gateway has checked against the handler's schema. The answer is
-the usual one. All else that a request says, a handler without a `Context` never sees; to read it would cost more than many
+that of the legacy era, which says no more than what came of the call. All else that a request says, a handler without a `Context` never sees; to read it would cost more than many
 handlers do. A gateway sends such lines only after it was told, in the `_meta` of the worker's first answer, that they are
 understood, and a worker tells so only where a gateway has started it.
 """

@@ -9,6 +9,7 @@ use toolgate_protocol::{Code, ErrorReply, Kind, Message, era};
 use super::{Inner, Last, Piece};
 use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::refuse;
+use crate::greeting::IDENTITY;
 use crate::relay::output;
 
 impl Inner {
@@ -25,7 +26,8 @@ impl Inner {
             }
         };
         let era = self.client.era();
-        let mut bytes = era::answer::write(message, &self.asked.id, self.asked.method, answer.era, era);
+        let (id, method) = (&self.asked.id, self.asked.method);
+        let mut bytes = era::answer::write(message, id, method, answer.era, era, IDENTITY);
         let mut headers = Vec::new();
         if !remaining.is_empty() {
             headers = closing::headers(&remaining);

@@ -11,7 +11,8 @@ const CELLS: [(Era, Era); 4] = [
 
 fn answer(text: &str, method: Method, from: Era, to: Era) -> String {
     let message = Message::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap();
-    String::from_utf8(write(&message, br#""client-1""#, method, from, to).to_vec()).unwrap()
+    let written = write(&message, br#""client-1""#, method, from, to, r#"{"name":"g"}"#);
+    String::from_utf8(written.to_vec()).unwrap()
 }
 
 /// The result of a server as the client reads it, with the id before and after it.
@@ -35,18 +36,21 @@ fn within_an_era_only_the_id_changes() {
 
 #[test]
 fn a_modern_client_reads_what_kind_of_result_it_is() {
-    let check = |method, result, expected| check_result(method, Era::Legacy, Era::Modern, result, expected);
-    check(Method::ToolsCall, "{}", r#"{"resultType":"complete"}"#);
-    check(Method::ToolsCall, "{ }", r#"{"resultType":"complete" }"#);
-    check(Method::ToolsCall, r#"{"content":[]}"#, r#"{"resultType":"complete","content":[]}"#);
+    let named = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"g"}}"#;
+    let check = |method, result: &str, expected: &str| {
+        check_result(method, Era::Legacy, Era::Modern, result, &expected.replace("NAMED", named));
+    };
+    check(Method::ToolsCall, "{}", r#"{"resultType":"complete",NAMED}"#);
+    check(Method::ToolsCall, "{ }", r#"{"resultType":"complete",NAMED }"#);
+    check(Method::ToolsCall, r#"{"content":[]}"#, r#"{"resultType":"complete",NAMED,"content":[]}"#);
     check(
         Method::ToolsCall,
         r#"{"tools":[],"ttlMs":1}"#,
-        r#"{"resultType":"complete","tools":[],"ttlMs":1}"#,
+        r#"{"resultType":"complete",NAMED,"tools":[],"ttlMs":1}"#,
     );
-    check(Method::PromptsGet, r#"{"resultType":"complete"}"#, r#"{"resultType":"complete"}"#);
-    check(Method::Complete, r#"{"result\u0054ype":"complete"}"#, r#"{"result\u0054ype":"complete"}"#);
-    check(Method::TasksGet, r#"{"taskId":"1"}"#, r#"{"resultType":"complete","taskId":"1"}"#);
+    check(Method::PromptsGet, r#"{"resultType":"complete"}"#, r#"{NAMED,"resultType":"complete"}"#);
+    check(Method::Complete, r#"{"result\u0054ype":"complete"}"#, r#"{NAMED,"result\u0054ype":"complete"}"#);
+    check(Method::TasksGet, r#"{"taskId":"1"}"#, r#"{"resultType":"complete",NAMED,"taskId":"1"}"#);
 }
 
 #[test]
@@ -61,14 +65,31 @@ fn a_modern_client_reads_how_long_a_result_may_be_kept() {
     ] {
         let check = |result, expected| check_result(method, Era::Legacy, Era::Modern, result, expected);
         check(
-            r#"{"contents":[]}"#,
-            r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","contents":[]}"#,
+            r#"{"_meta":null,"contents":[]}"#,
+            r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":null,"contents":[]}"#,
         );
         check(
-            r#"{"resultType":"complete","ttlMs":9}"#,
-            r#"{"cacheScope":"private","resultType":"complete","ttlMs":9}"#,
+            r#"{"_meta":null,"resultType":"complete","ttlMs":9}"#,
+            r#"{"cacheScope":"private","_meta":null,"resultType":"complete","ttlMs":9}"#,
         );
     }
+}
+
+#[test]
+fn a_modern_client_reads_who_answers() {
+    let check = |result: &str, expected: &str| {
+        check_result(Method::ToolsCall, Era::Legacy, Era::Modern, result, expected);
+    };
+    check(
+        r#"{"resultType":"complete","_meta":{ "a":1.0}}"#,
+        r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"g"}, "a":1.0}}"#,
+    );
+    check(
+        r#"{"_meta":{},"content":[]}"#,
+        r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"g"}},"content":[]}"#,
+    );
+    let own = r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}"#;
+    check(own, own);
 }
 
 #[test]
@@ -116,9 +137,4 @@ fn an_error_without_an_id_passes_as_it_came() {
             assert_eq!(answer(text, Method::ToolsCall, from, to), text);
         }
     }
-}
-
-#[test]
-fn what_is_no_object_is_left_alone() {
-    assert_eq!(result_to_modern(b"[1]", Method::ToolsCall), b"[1]");
 }
