@@ -55,7 +55,9 @@ def test_the_answer_is_that_of_the_legacy_era() -> None:
     [
         (b'[7,"add",{"a":"\\ud800"}]', 7, -32700),
         (b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"\\ud800"}}', 8, -32700),
-        (b'[7,"add",{"a":1}', 7, -32700),
+        (b'{"params":{"name":"\\ud800"},"method":"tools/call","jsonrpc":"2.0","id":"late"}', "late", -32700),
+        (b'[7,"add",{"a":1}', None, -32700),
+        (b"[" * 100_000, None, -32700),
         (b'[7,"add"]', None, -32600),
         (b'["7","add",{}]', None, -32600),
         (b'[true,"add",{}]', None, -32600),
@@ -65,7 +67,7 @@ def test_the_answer_is_that_of_the_legacy_era() -> None:
         (b"[]", None, -32600),
     ],
 )  # fmt: skip
-def test_a_line_that_is_none_harms_no_other(line: bytes, answered: int | None, code: int) -> None:
+def test_a_line_that_is_none_harms_no_other(line: bytes, answered: int | str | None, code: int) -> None:
     with Worker(era="short") as worker:
         worker.write(b'[100,"add",{"a":1}]\n' + line + b'\n[101,"add",{"a":2}]\n')
         answers = {answer["id"]: answer for answer in (worker.read() for _ in range(3))}

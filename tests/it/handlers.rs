@@ -6,6 +6,7 @@ mod crashes;
 mod environments;
 mod pools;
 mod reloads;
+mod short_calls;
 mod stuck;
 
 use std::fs;
@@ -56,11 +57,15 @@ impl Workshop {
 
     /// The same with other sections of the file.
     fn open_with(&self, record: &str, sections: &str) -> Gateway {
-        let (file, python) = (self.path("tools.py"), python());
+        self.open_with_python(&python().display().to_string(), record, sections)
+    }
+
+    /// The same with another interpreter.
+    fn open_with_python(&self, python: &str, record: &str, sections: &str) -> Gateway {
+        let file = self.path("tools.py");
         let config = format!(
-            "handlers:\n  w: {{modules: [\"{}\"], python: \"{}\", {record}}}\n{sections}",
+            "handlers:\n  w: {{modules: [\"{}\"], python: \"{python}\", {record}}}\n{sections}",
             file.display(),
-            python.display()
         );
         Setup::new().config(&config).start()
     }

@@ -1,6 +1,6 @@
 //! An MCP server over stdio that misbehaves on request. The tests of this crate start it.
 //!
-//! The first argument says how it greets: `legacy`, `modern`, `silent` (ignores `server/discover`), `dies` (ends when it
+//! The first argument says how it greets: `legacy`, `modern`, `short` (modern, and reads calls in short), `silent` (ignores `server/discover`), `dies` (ends when it
 //! is sent `server/discover`), `mute` (answers nothing), `fails` (ends at once), `deaf` (legacy,
 //! ignores `ping`). The name of a called
 //! tool says what it does then.
@@ -38,6 +38,9 @@ fn main() {
 
 impl Script {
     fn hear(&mut self, message: &Value) {
+        if let Some([id, ..]) = message.as_array().map(Vec::as_slice) {
+            return result(id, &json!({"in short": message}));
+        }
         let id = message.get("id").cloned();
         match (message.get("method").and_then(Value::as_str), id) {
             _ if self.mode == "mute" => {}
@@ -60,6 +63,11 @@ impl Script {
                 id,
                 &json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}},
                         "resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "scripted"}}}),
+            ),
+            ("server/discover", "short") => result(
+                id,
+                &json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete",
+                        "_meta": {"io.toolgate/short-calls": true}}),
             ),
             ("server/discover", "dies") => {
                 eprintln!("expected initialize");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use toolgate_client::{Call, CallError, Event, Outbox, Reply, ServerSpec, What};
-use toolgate_protocol::Message;
+use toolgate_protocol::{Era, Message};
 
 use crate::rig::{LONG, Rig, call, caller, command, eventually, processes_with, scripted, spec};
 
@@ -16,6 +16,23 @@ async fn a_request_is_answered_under_an_id_of_ours() {
     let echoed = rig.tool("echo").await.unwrap();
     assert_eq!(echoed["arguments"], json!({"a": 1}));
     assert!(echoed["_meta"]["progressToken"].is_u64(), "the token is the connection's: {echoed}");
+}
+
+#[tokio::test]
+async fn a_call_is_sent_in_short_where_its_arguments_say_all_and_the_server_reads_that() {
+    for (mode, arguments_say_all, in_short) in
+        [("short", true, true), ("short", false, false), ("modern", true, false), ("legacy", true, false)]
+    {
+        let rig = Rig::scripted(mode);
+        let call = Call { arguments_say_all, ..call("echo", caller(1)) };
+        let outcome = rig.server.call(call, &Arc::default()).await.unwrap();
+        let message: Value = serde_json::from_slice(outcome.message.bytes()).unwrap();
+        let expected = if in_short { json!([message["id"], "echo", {"a": 1}]) } else { Value::Null };
+        assert_eq!(message["result"]["in short"], expected, "{mode}: {message}");
+        assert_eq!(message["result"]["name"].is_string(), !in_short, "{mode}: {message}");
+        // Who is told nothing of the era answers as in the legacy one.
+        assert_eq!(outcome.era == Era::Legacy, in_short || mode == "legacy", "{mode}");
+    }
 }
 
 /// Plays a scene on a thread of its own: one that blocks its thread cannot fail by its own clock.

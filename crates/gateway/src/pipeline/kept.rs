@@ -9,7 +9,7 @@ use serde_json::json;
 use toolgate_governance::{Kind, Narrowing};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, Era, ErrorReply, Message, error};
+use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, error};
 
 use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::{self, refuse};

@@ -6,8 +6,8 @@ under way when `receive` returns.
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from threading import Event
 from typing import Any
@@ -25,8 +25,6 @@ from toolgate.worker.streams import Output
 
 MOST_CALLS = 1000
 """How many calls may be under way at a time."""
-
-_ID = re.compile(rb'(?:\{"jsonrpc":"2\.0","id":|\[)(\d{1,18}),')
 
 _STOPPING = "the worker is stopping"
 _BUSY = f"the worker has {MOST_CALLS} calls under way and takes no more"
@@ -82,7 +80,7 @@ class Server:
                 # Names come again with every call, values mostly do not.
                 message = from_json(line, allow_inf_nan=False, cache_strings="keys")
             except ValueError as error:
-                self.output.post(messages.error(_id_in(line), messages.PARSE_ERROR, f"not JSON: {error}"))
+                self.output.post(messages.error(_id_in(line), messages.PARSE_ERROR, f"unreadable: {error}"))
                 return None
         try:
             if type(message) is list and self.is_behind_gateway:
@@ -275,7 +273,14 @@ def _unknown(request_id: Any, name: Any) -> bytes:
     return messages.error(request_id, INVALID_PARAMS, f"unknown tool: {name}")
 
 
-def _id_in(line: bytes) -> int | None:
-    """Find the id of a message that cannot be read, where a gateway of ours has written it, or anybody who begins like it."""
-    found = _ID.match(line)
-    return int(found[1]) if found else None
+def _id_in(line: bytes) -> Any:
+    """Find the id of a message that cannot be read, so that nobody waits for its answer in vain.
+
+    What Python's own reader takes is JSON all the same: half of a surrogate pair, say, which no text can hold.
+    """
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    found = message.get("id") if isinstance(message, dict) else message[0] if isinstance(message, list) and message else None
+    return found if isinstance(found, (int, str)) and not isinstance(found, bool) else None

@@ -3,9 +3,9 @@
     [7,"place_order",{"article":"MUG-01","amount":2}]
 
 A line each: the id, the name and the arguments, which the gateway has checked against the handler's schema. The answer is
-that of the legacy era, which says no more than what came of the call. All else that a request says, a handler without a `Context` never sees; to read it would cost more than many
-handlers do. A gateway sends such lines only after it was told, in the `_meta` of the worker's first answer, that they are
-understood, and a worker tells so only where a gateway has started it.
+that of the legacy era, which says no more than what came of the call. All else that a request says, a handler without a
+`Context` never sees; to read it would cost more than many handlers do. A gateway sends such lines only after it was told, in
+the `_meta` of the worker's first answer, that they are understood, and a worker tells so only where a gateway has started it.
 """
 
 from __future__ import annotations
