@@ -264,7 +264,9 @@ impl Found {
         let id = self.id.filter(|place| is_id(place.of(&bytes)));
         let refuse =
             |what: &str| Err(not_a_message(what, id.map(|place| bytes.slice(place.start()..place.end()))));
-        if self.version.and_then(|place| text::string(place.of(&bytes))).as_deref() != Some("2.0") {
+        // Nobody writes it with escapes, but one may.
+        let is_version = |text: &[u8]| text == br#""2.0""# || text::string(text).as_deref() == Some("2.0");
+        if !self.version.is_some_and(|place| is_version(place.of(&bytes))) {
             return refuse(r#"'jsonrpc' must be "2.0""#);
         }
         if let Some(name) = self.repeated {
@@ -315,10 +317,7 @@ impl Found {
         if let Some(field) = self.fields.wrong_shape(&bytes, kind) {
             return refuse(field);
         }
-        let method = self.method.map(|place| {
-            let name = text::unescape(place.inside().of(&bytes));
-            (name.map_or(Method::Unknown, |name| Method::named(&name)), place)
-        });
+        let method = self.method.map(|place| (Method::written(place.inside().of(&bytes)), place));
         let places = Places { kind, id, method, body, fields: self.fields };
         Ok(Message { bytes, places: Arc::new(places) })
     }

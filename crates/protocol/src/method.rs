@@ -1,5 +1,7 @@
 //! Every method of the five revisions, and of the skills extension.
 
+use crate::text;
+
 /// A method that a revision of the specification, or an extension we take part in, names. Decisions are made on this; an unknown method is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
@@ -88,12 +90,17 @@ const NAMES: [(&str, Method); 39] = [
 ];
 
 impl Method {
-    /// The method with this name.
-    pub fn named(name: &str) -> Method {
+    /// The method whose name stands between quotation marks. A name that no text can hold is unknown, like any other odd one.
+    pub(crate) fn written(inside: &[u8]) -> Method {
         // The common one first: nearly all traffic is calls.
-        if name == "tools/call" {
+        if inside == b"tools/call" {
             return Method::ToolsCall;
         }
+        text::unescape(inside).map_or(Method::Unknown, |name| Method::named(&name))
+    }
+
+    /// The method with this name.
+    pub fn named(name: &str) -> Method {
         NAMES.iter().find(|(known, _)| *known == name).map_or(Method::Unknown, |(_, method)| *method)
     }
 
@@ -140,6 +147,9 @@ mod tests {
             assert_eq!(*method as usize, place);
         }
         assert_eq!(Method::named("tools/Call"), Method::Unknown);
+        assert_eq!(Method::written(b"tools/call"), Method::ToolsCall);
+        assert_eq!(Method::written(br"tools/c\u0061ll"), Method::ToolsCall);
+        assert_eq!(Method::written(br"\ud800"), Method::Unknown);
         assert_eq!(Method::Unknown.name(), "");
     }
 }

@@ -6,6 +6,7 @@
 mod plain;
 
 pub(crate) use plain::length_of_plain_text;
+use plain::length_within_a_word;
 
 use crate::span::Span;
 
@@ -206,6 +207,19 @@ impl<'a> Scanner<'a> {
 
     #[inline]
     fn string_has_escapes(&mut self) -> Result<bool, Malformed> {
+        let inside = self.bytes.get(self.at + 1..).unwrap_or_default();
+        // Most strings are names that end within a word.
+        match length_within_a_word(inside) {
+            Some(length) if inside.get(length) == Some(&b'"') => {
+                self.at += length + 2;
+                Ok(false)
+            }
+            _ => self.longer_string_has_escapes(),
+        }
+    }
+
+    #[inline(never)]
+    fn longer_string_has_escapes(&mut self) -> Result<bool, Malformed> {
         self.at += 1;
         self.at += length_of_plain_text(self.bytes.get(self.at..).unwrap_or_default());
         if self.bytes.get(self.at) == Some(&b'"') {

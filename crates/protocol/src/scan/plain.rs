@@ -30,6 +30,13 @@ pub(crate) fn length_of_plain_text(bytes: &[u8]) -> usize {
     at + rest.iter().take_while(|byte| !is_special(**byte)).count()
 }
 
+/// The same where it is less than a word, and a word is there to be looked at.
+#[inline]
+pub(super) fn length_within_a_word(bytes: &[u8]) -> Option<usize> {
+    let marks = marks_of_special_bytes(u64::from_le_bytes(*bytes.first_chunk::<WORD>()?));
+    (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
+}
+
 /// How many bytes the wide steps take that meet nothing special. Written so that the compiler makes a few vector instructions
 /// of each: no byte depends on another.
 #[inline(never)]
@@ -72,7 +79,10 @@ mod tests {
                 for background in [b'a', b'!', b'#', b'[', b']', 0x20, 0x7F, 0x80, 0xFF] {
                     let mut bytes = [background; LENGTH];
                     bytes[place] = byte;
-                    assert_eq!(length_of_plain_text(&bytes), one_by_one(&bytes), "{byte:#x} at {place}");
+                    let length = one_by_one(&bytes);
+                    assert_eq!(length_of_plain_text(&bytes), length, "{byte:#x} at {place}");
+                    let within_a_word = (length < WORD).then_some(length);
+                    assert_eq!(length_within_a_word(&bytes), within_a_word, "{byte:#x} at {place}");
                 }
             }
         }
