@@ -86,6 +86,8 @@ def test_what_is_said_is_listed() -> None:
         expected_duration=datetime.timedelta(minutes=2), supports_async=True, skill="orders/returns",
         read_only=True, destructive=False, idempotent=True, open_world=False,
     ).definition  # fmt: skip
+    mark = definition["_meta"].pop("io.toolgate/short-call")
+    assert mark == tool(nothing).definition["_meta"]["io.toolgate/short-call"], "it is the mark of the schema"
     assert definition == {
         "name": "orders.check",
         "title": "Check",

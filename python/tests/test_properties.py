@@ -69,7 +69,11 @@ class Kind:
 
     def default(self, draw: st.DrawFn) -> Any:
         """Make a default as an author would write it: a member of an enumeration, a date, a set, an object."""
-        return TypeAdapter(self.annotation).validate_json(json.dumps(draw(self.values)))
+        try:
+            return TypeAdapter(self.annotation).validate_json(json.dumps(draw(self.values)))
+        except (ValidationError, TypeError):
+            # Some values are drawn because they do not fit.
+            return None
 
 
 def as_text(values: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
@@ -140,14 +144,14 @@ class Generated:
 
 
 @st.composite
-def functions(draw: st.DrawFn) -> Generated:
+def functions(draw: st.DrawFn, kinds_of_parameters: st.SearchStrategy[Kind] = KINDS) -> Generated:
     """Make a function with generated parameters, which returns what it was called with."""
     import keyword
 
     names = draw(
         st.lists(NAMES.filter(lambda name: not keyword.iskeyword(name) and name != "session"), unique=True, max_size=4)
     )
-    kinds = {name: draw(KINDS) for name in names}
+    kinds = {name: draw(kinds_of_parameters) for name in names}
     required = set(draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
     ordered = sorted(names, key=lambda name: name not in required)
     keyword_only = draw(st.integers(0, len(names)))
@@ -218,18 +222,38 @@ def test_fitting_arguments_arrive(generated: Generated, data: st.DataObject) -> 
         assert received[name] == generated.defaults[name]
 
 
-@settings(max_examples=300, deadline=None)
-@given(functions(), st.data())
-def test_what_fits_the_schema_arrives_the_same_unchecked(generated: Generated, data: st.DataObject) -> None:
+BOUND = [
+    Kind(Annotated[int, Field(ge=0, lt=9)], st.integers(-2, 11)),
+    Kind(Annotated[float, Field(gt=0.5, le=2)], st.floats(0, 3) | st.integers(0, 3)),
+    Kind(Annotated[str, Field(min_length=1, max_length=3)], st.text(max_size=5)),
+    Kind(Annotated[int | None, Field(ge=0)], st.integers(-2, 2) | st.none()),
+    Kind(Annotated[int | float, Field(ge=0)], st.integers(-2, 2) | st.floats(-2, 2)),
+    Kind(Annotated[int | str, Field(max_length=2)], st.integers(-2, 2) | st.text(max_size=4)),
+    Kind(Annotated[bool, Field(gt=0)], st.booleans()),
+    Kind(int | str, st.integers() | st.text() | st.booleans()),
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(functions(KINDS | st.sampled_from(BOUND)), st.data())
+def test_what_fits_the_schema_need_not_be_checked_again(generated: Generated, data: st.DataObject) -> None:
     tool = tool_of(generated)
     given_names = [name for name in generated.kinds if name in generated.required or data.draw(st.booleans())]
     arguments = {name: data.draw(generated.kinds[name].values | st.none()) for name in given_names}
+    kept = {name: value for name, value in arguments.items() if value is not None or name in generated.required}
     try:
-        expected = tool.prepare(arguments, None)
-    except ValidationError:
+        jsonschema.validate(kept, tool.definition["inputSchema"])
+    except jsonschema.ValidationError:
         return
-    # As text, since `1` and `1.0` and `True` are equal.
-    assert repr(tool.prepare(arguments, None, are_checked=True)) == repr(expected)
+
+    def outcome(*, are_checked: bool) -> str:
+        try:
+            # As text, since `1` and `1.0` and `True` are equal.
+            return repr(tool.prepare(arguments, None, are_checked=are_checked))
+        except (ValidationError, TypeError):
+            return "refused"
+
+    assert outcome(are_checked=True) == outcome(are_checked=False)
 
 
 ANYTHING = st.recursive(

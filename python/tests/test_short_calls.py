@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -34,7 +36,7 @@ def test_only_a_gateway_is_told_of_them(era: str) -> None:
 
 def test_nobody_else_may_send_them() -> None:
     with Worker() as worker:
-        worker.write(b'[1,"add",{"a":1}]\n')
+        worker.write(b'[1,"add",{"a":1},"m"]\n')
         assert worker.read()["error"]["code"] == -32600
         assert worker.value("add", a=1) == 11
 
@@ -53,23 +55,25 @@ def test_the_answer_is_that_of_the_legacy_era() -> None:
 @pytest.mark.parametrize(
     ("line", "answered", "code"),
     [
-        (b'[7,"add",{"a":"\\ud800"}]', 7, -32700),
+        (b'[7,"add",{"a":"\\ud800"},"m"]', 7, -32700),
+        (b'[7,"add",{"a":%s},"m"]' % (b"9" * 5000), 7, -32700),
         (b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"\\ud800"}}', 8, -32700),
         (b'{"params":{"name":"\\ud800"},"method":"tools/call","jsonrpc":"2.0","id":"late"}', "late", -32700),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', None, -32700),
         (b'[7,"add",{"a":1}', None, -32700),
         (b"[" * 100_000, None, -32700),
-        (b'[7,"add"]', None, -32600),
-        (b'["7","add",{}]', None, -32600),
-        (b'[true,"add",{}]', None, -32600),
-        (b'[7,"nothing",{}]', 7, -32602),
-        (b'[7,"add",{"a":1e400}]', 7, -32602),
-        (b'[7,"who",{}]', 7, -32600),
+        (b'[7,"add",{}]', 7, -32600),
+        (b'["7","add",{},"m"]', None, -32600),
+        (b'[true,"add",{},"m"]', None, -32600),
+        (b'[7,"nothing",{},"m"]', 7, -32602),
+        (b'[7,"add",{"a":1e400},"m"]', 7, -32602),
+        (b'[7,"who",{},"m"]', 7, -32005),
         (b"[]", None, -32600),
     ],
 )  # fmt: skip
 def test_a_line_that_is_none_harms_no_other(line: bytes, answered: int | str | None, code: int) -> None:
     with Worker(era="short") as worker:
-        worker.write(b'[100,"add",{"a":1}]\n' + line + b'\n[101,"add",{"a":2}]\n')
+        worker.write(b'[100,"add",{"a":1},"m"]\n' + line + b'\n[101,"add",{"a":2},"m"]\n')
         answers = {answer["id"]: answer for answer in (worker.read() for _ in range(3))}
         assert {100, 101, answered} == set(answers)
         assert answers[answered]["error"]["code"] == code
@@ -78,7 +82,7 @@ def test_a_line_that_is_none_harms_no_other(line: bytes, answered: int | str | N
 def test_many_at_once_between_other_messages() -> None:
     with Worker(era="short") as worker:
         ping = b'{"jsonrpc":"2.0","id":"p%d","method":"ping"}\n'
-        call = b'[%d,"add",{"a":%d}]\n'
+        call = b'[%d,"add",{"a":%d},"m"]\n'
         worker.write(*(call % (number, number) + (ping % number if number % 100 == 0 else b"") for number in range(100, 1900)))
         answers = {answer["id"]: answer["result"] for answer in (worker.read() for _ in range(1818))}
         for number in range(100, 1900):
@@ -99,28 +103,58 @@ def test_lines_are_read_together_only_where_all_are_calls() -> None:
         assert short_calls.unpacked(lines) == expected
 
     check([], [])
-    check([b'[1,"a",{}]', b'[2,"b",{}]'], [[1, "a", {}], [2, "b", {}]])
+    check([b'[1,"a",{},"m"]', b'[2,"b",{},"m"]'], [[1, "a", {}, "m"], [2, "b", {}, "m"]])
     for lines in ([b'[1,"a",{}]', b"{}"], [b'[1,"a",{}', b"]"], [b'[1,"a",{}],[2,"a",{}]'], [b'[1,"a",{}]', b"[1]]"]):
         check(lines, lines)
 
 
-def test_what_a_schema_cannot_say_is_asked_all_the_same() -> None:
+def test_what_a_schema_does_not_say_is_asked_all_the_same() -> None:
     def count(number: Annotated[int, AfterValidator(even)]) -> None: ...
 
     def name(text: Annotated[str, Field(pattern="^a")]) -> None: ...
 
-    for function, arguments in ((count, {"number": 1}), (name, {"text": "b"})):
+    # The schema of a union has the bound under a name that no reader of schemas knows.
+    def weigh(grams: Annotated[int | float, Field(ge=0)]) -> None: ...
+
+    def pay(amount: Annotated[int, Field(gt=0, json_schema_extra=lambda schema: schema.pop("exclusiveMinimum"))]) -> None: ...
+
+    def far(steps: Annotated[int, Field(le=10**20)]) -> None: ...
+
+    refused: list[tuple[Callable[..., None], dict[str, Any]]] = [
+        (count, {"number": 1}), (name, {"text": "b"}), (weigh, {"grams": -5}), (pay, {"amount": 0}), (far, {"steps": 10**20 + 1}),
+    ]  # fmt: skip
+    for function, arguments in refused:
         with pytest.raises(ValidationError):
             Tool(function, Declaration()).prepare(arguments, None, are_checked=True)
 
 
 def test_what_was_checked_is_not_checked_again() -> None:
-    def grade(points: Annotated[int, Field(ge=0, le=9)], note: str | None = None) -> None: ...
+    def grade(points: Annotated[int, Field(ge=0, le=9)], share: float = 0, note: str | None = None) -> None: ...
 
     tool = Tool(grade, Declaration())
-    assert tool.prepare({"points": 10}, None, are_checked=True) == ([10, None], {})
+    assert tool.prepare({"points": 10}, None, are_checked=True) == ([10, 0, None], {})
     with pytest.raises(ValidationError):
         tool.prepare({"points": 10}, None)
+
+
+def test_what_was_checked_against_another_schema_is_checked_again(tmp_path: Path) -> None:
+    source = tmp_path / "tools.py"
+    source.write_text(
+        "from typing import Annotated\nfrom pydantic import Field\nfrom toolgate import handler\n\n"
+        "@handler\ndef grade(points: Annotated[int, Field(le=9)]) -> int:\n    return points\n"
+    )
+    with Worker(str(source), era="short") as worker:
+        listed = worker.marks["grade"]
+        assert worker.value("grade", points=10) == 10, "whoever has the mark has checked"
+        worker.marks["grade"] = listed[::-1]
+        assert worker.answer(worker.start_call("grade", points=10))["error"]["code"] == -32602
+        assert worker.value("grade", points=9) == 9
+
+
+def test_an_annotation_that_cannot_be_compared_is_only_not_plain() -> None:
+    def tag(names: list[Annotated[str, ["in", "any", "language"]]]) -> None: ...
+
+    assert Tool(tag, Declaration()).prepare({"names": ["a"]}, None, are_checked=True) == ([["a"]], {})
 
 
 def test_calls_in_full_are_understood_as_well() -> None:

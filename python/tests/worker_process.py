@@ -36,7 +36,7 @@ class Worker:
         )  # fmt: skip
         self._id = 0
         self.kept: list[Message] = []
-        self._in_short: set[str] = set()
+        self.marks: dict[str, str] = {}
 
     def __enter__(self) -> Worker:
         if self.era == "legacy":
@@ -46,7 +46,8 @@ class Worker:
             self.notify("notifications/initialized", {})
         if self.era == "short":
             tools = self.answer(self.send("tools/list", {}))["result"]["tools"]
-            self._in_short = {tool["name"] for tool in tools if "io.toolgate/wants-caller" not in tool.get("_meta", {})}
+            marked = ((tool["name"], tool["_meta"].get("io.toolgate/short-call")) for tool in tools)
+            self.marks = {name: mark for name, mark in marked if mark is not None}
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -86,9 +87,9 @@ class Worker:
         self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode(), b"\n")
 
     def start_call(self, name: str, /, *, meta: Message | None = None, again: Message | None = None, **arguments: Any) -> int:
-        if name in self._in_short and meta is None and again is None:
+        if name in self.marks and meta is None and again is None:
             self._id += 1
-            self.write(json.dumps([self._id, name, arguments]).encode(), b"\n")
+            self.write(json.dumps([self._id, name, arguments, self.marks[name]]).encode(), b"\n")
             return self._id
         return self.send("tools/call", {"name": name, "arguments": arguments, **(again or {})}, meta=meta)
 

@@ -20,9 +20,9 @@ pub struct Call {
     pub line: u64,
     /// What a server that relies on us is told of the call besides, as members of `_meta`.
     pub told: Option<Arc<str>>,
-    /// Whether the tool looks at nothing but its arguments, and they were found to fit its schema: a server that reads
-    /// calls in short is told no more then.
-    pub arguments_say_all: bool,
+    /// Where the tool looks at nothing but its arguments, the mark of the schema that they were found to fit: a server that
+    /// reads calls in short is told no more then.
+    pub in_short: Option<Arc<str>>,
     /// `Mcp-Param-…` headers (name without prefix, value as it is), for a modern server over HTTP.
     pub parameters: Vec<(String, String)>,
     /// How long the answer may take; the server's own time where nothing is said.

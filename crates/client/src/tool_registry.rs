@@ -118,7 +118,7 @@ impl ToolRegistry {
             caller,
             line: 0,
             told: None,
-            arguments_say_all: false,
+            in_short: None,
             parameters: Vec::new(),
             timeout: definition.timeout,
         };

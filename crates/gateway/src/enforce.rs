@@ -15,7 +15,7 @@ use toolgate_client::Call;
 use toolgate_governance::{Admitted, Denied, Kind, Narrowing, Request, Standing, Subject};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::{Field, MetaField};
-use toolgate_protocol::{Code, ErrorReply, Message};
+use toolgate_protocol::{ErrorReply, Message};
 
 use crate::downstream::headers::Headers;
 use crate::enforce::arguments::ToolCheck;
@@ -167,7 +167,7 @@ fn stopped(
         Denied::Unknown { .. } => Vec::new(),
         _ => gate.meters.remaining(standing, &subject(target), Timestamp::now()),
     };
-    let reply = refuse::reply(denied, target, &remaining);
+    let reply = refuse::reply(denied, target);
     let hidden = matches!(denied, Denied::Unknown { .. });
     match record_denial(gate, draft, &words(denied), &reply, begun, standing.policy().revision()) {
         Err(unrecorded) if !hidden => unrecorded.into(),
@@ -198,7 +198,7 @@ fn record_denial(
         price_settled: 0,
         policy_revision,
     };
-    recorder.write(draft, &end).map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))
+    recorder.write(draft, &end).map_err(refuse::withheld)
 }
 
 /// Why a request was denied, for the record; a client must not learn all of it.

@@ -91,7 +91,7 @@ pub const IDENTITY: &str = concat!(r#"{"name":"toolgate","version":""#, env!("CA
 
 /// The same as a value.
 pub fn server_info() -> Value {
-    json!({"name": "toolgate", "version": env!("CARGO_PKG_VERSION")})
+    serde_json::from_str(IDENTITY).unwrap_or_default()
 }
 
 fn declaration(capabilities: &Merged, era: Era) -> Value {

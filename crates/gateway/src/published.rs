@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use foldhash::{HashMap, HashMapExt};
 use toolgate_governance::{Standing, VisibilityClass};
 
-use crate::catalog::{Catalog, Kind, Lens, Listing, Naming, View};
+use crate::catalog::{Catalog, Item, Kind, Lens, Listing, Naming, View};
 use crate::enforce::arguments::ToolCheck;
 use crate::fleet::Member;
 use crate::router::Target;
@@ -18,6 +18,9 @@ const MAX_VIEWS: usize = 1024;
 
 /// In the `_meta` of a tool: it wants to know who calls.
 const WANTS_CALLER: &str = "io.toolgate/wants-caller";
+
+/// In the `_meta` of a tool: it looks at nothing but its arguments, and its schema has this mark.
+const SHORT_CALL: &str = "io.toolgate/short-call";
 
 /// The catalogue and the servers it was made of.
 #[derive(Debug)]
@@ -43,14 +46,24 @@ pub struct Tool {
 }
 
 /// What a tool looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Regard {
     /// Not known: it is somebody else's.
     Anything,
     /// A handler that also wants to know who calls.
     Caller,
-    /// A handler that gets its arguments and nothing else.
-    Arguments,
+    /// A handler that gets its arguments and nothing else. Its schema has this mark.
+    Arguments(Arc<str>),
+}
+
+impl Regard {
+    fn of_handler(item: &Item) -> Regard {
+        if item.entry().has_meta(WANTS_CALLER) {
+            return Regard::Caller;
+        }
+        let mark = item.entry().meta_text(SHORT_CALL);
+        mark.map_or(Regard::Anything, |mark| Regard::Arguments(mark.into()))
+    }
 }
 
 impl Published {
@@ -79,11 +92,7 @@ impl Published {
                 let price = member.and_then(|member| member.declared_price(item.entry()));
                 let is_handler = member.is_some_and(|member| member.desired.is_worker);
                 let tool = Tool {
-                    regard: match (is_handler, item.entry().has_meta(WANTS_CALLER)) {
-                        (false, _) => Regard::Anything,
-                        (true, true) => Regard::Caller,
-                        (true, false) => Regard::Arguments,
-                    },
+                    regard: if is_handler { Regard::of_handler(item) } else { Regard::Anything },
                     target: Arc::new(Target::of(item, toolgate_governance::Kind::Tool, price)),
                     check: item.entry().input_schema().map(ToolCheck::new),
                 };

@@ -83,7 +83,7 @@ pub fn resolve(published: &Published, message: &Message) -> Result<Routed, Error
             let member = published.members.get(item.server()).ok_or_else(no_such_server)?;
             let tool = published.tool(item.exposed_name()).ok_or_else(unknown)?;
             let routed = Routed::new(member, Arc::clone(&tool.target), message.place(Field::Name));
-            Ok(Routed { parameters: parameters(item, message), regard: tool.regard, ..routed })
+            Ok(Routed { parameters: parameters(item, message), regard: tool.regard.clone(), ..routed })
         }
         Some(Method::PromptsGet) => {
             let name = required(message, Field::Name, "name")?;

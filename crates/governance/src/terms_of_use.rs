@@ -16,7 +16,7 @@ use crate::{Measure, Micros};
 /// The price and the limits of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TermsOfUse {
-    /// What one use costs by the operator's rules, in micro-units.
+    /// What one use costs, in micro-units: by the operator's rules, or what the tool says where it is believed.
     pub price: Option<Micros>,
     /// Every limit that counts uses of it, in the order of the file.
     pub limits: Vec<Limit>,
@@ -48,15 +48,15 @@ pub enum ApprovalShown {
 }
 
 impl Standing {
-    /// What to show with the thing in this caller's lists.
-    pub fn terms_of_use(&self, subject: &Subject<'_>) -> TermsOfUse {
+    /// What to show with the thing in this caller's lists. `declared` is what it says of its price, if it is believed.
+    pub fn terms_of_use(&self, subject: &Subject<'_>, declared: Option<Micros>) -> TermsOfUse {
         let grant = self.grant(subject);
         let limits = grant.quotas.iter().flat_map(|granted| {
             let rule = &granted.quota.id;
             granted.quota.limits().map(|(measure, limit)| Limit { rule: Arc::clone(rule), measure, limit })
         });
         TermsOfUse {
-            price: grant.price.as_ref().map(|price| price.price),
+            price: grant.price.as_ref().map(|price| price.price).or(declared),
             limits: limits.collect(),
             approval: self.approval_shown(&grant.approvals),
         }

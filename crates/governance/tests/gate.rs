@@ -188,7 +188,7 @@ fn lists_show_price_limits_and_approval() {
         "prices": [{"price": 10}],
         "quotas": [{"id": "q", "calls_per_day": 5, "max_per_call": 20}, {"callers": ["bert"], "calls_per_day": 1}],
     }))
-    .terms_of_use(&subject);
+    .terms_of_use(&subject, None);
     assert_eq!(shown.price, Some(Micros(10)));
     let limits: Vec<_> =
         shown.limits.iter().map(|limit| (&*limit.rule, limit.measure, limit.limit)).collect();
@@ -205,7 +205,7 @@ fn lists_show_price_limits_and_approval() {
         ),
     ] {
         let standing = standing(json!({"approvals": approvals}));
-        assert_eq!(standing.terms_of_use(&subject).approval, expected, "{approvals}");
+        assert_eq!(standing.terms_of_use(&subject, None).approval, expected, "{approvals}");
     }
 }
 
@@ -288,7 +288,8 @@ fn the_first_price_of_the_file_counts_however_it_is_found() {
     let mut prices = vec![json!({"price": 1, "tools": ["p*"]}), json!({"price": 3, "tools": ["pay"]})];
     // Enough rules about other things that the rules are found by the thing and not by the caller.
     prices.extend((0..20).map(|number| json!({"price": 9, "tools": [format!("other-{number}")]})));
-    let shown = standing(json!({"prices": prices})).terms_of_use(&Subject::tool("bank", "pay"));
+    let shown =
+        standing(json!({"prices": prices})).terms_of_use(&Subject::tool("bank", "pay"), Some(Micros(7)));
     assert_eq!(shown.price, Some(Micros(1)));
 }
 

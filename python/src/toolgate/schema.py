@@ -10,6 +10,7 @@ be called `json`, `copy` or `_id`, which a field may not.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import math
 from types import UnionType
@@ -32,9 +33,9 @@ JsonSchema = dict[str, Any]
 """A JSON Schema document."""
 
 _BYTES_AS_BASE64 = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
-_IN_SCHEMA = (Ge, Gt, Le, Lt, MinLen, MaxLen)
-"""Demands on a value that a schema says exactly as pydantic means them."""
-_JSON_KINDS = frozenset((str, int, float, bool, type(None)))
+_EXACT = 2**53
+"""Up to here every reader of JSON tells whole numbers apart."""
+_JSON_KINDS = (str, int, float, bool, type(None))
 """Types whose values need no conversion."""
 _ARGUMENTS = ConfigDict(extra="forbid", **_BYTES_AS_BASE64)
 
@@ -55,6 +56,8 @@ class Arguments:
         self._keywords = [parameter.name for parameter in parameters if parameter.keyword_only]
         self._optional = set(self.schema["properties"]) - set(self.schema.get("required", ()))
         self._plain = _plain(parameters)
+        self.mark = hashlib.sha256(to_json(self.schema)).hexdigest()[:16]
+        """Tells this schema from any other."""
 
     def validate(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Check what a caller sent, and return it as positional and keyword arguments.
@@ -74,7 +77,7 @@ class Arguments:
         return self._placed(list(model.__dict__.values()))
 
     def take(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return what somebody else has checked against the schema. Mostly nothing is left to do to it.
+        """Return what somebody else has checked against this very schema. Mostly nothing is left to do to it.
 
         Raises:
             ValidationError: The handler asks for more than the schema can say.
@@ -182,18 +185,38 @@ def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     return (annotation, ... if parameter.is_required else parameter.default)
 
 
-def _plain(parameters: tuple[Parameter, ...]) -> list[tuple[str, frozenset[type], Any]] | None:
+def _plain(parameters: tuple[Parameter, ...]) -> list[tuple[str, tuple[type, ...], Any]] | None:
     """Name, types and default of each parameter, where the schema says all that is asked of them, and JSON has their types."""
     plain = []
     for parameter in parameters:
         said, default = FieldInfo.from_annotation(parameter.annotation), parameter.default
-        is_union = get_origin(said.annotation) in (Union, UnionType)
-        kinds = frozenset(get_args(said.annotation) if is_union else [said.annotation])
-        is_said = all(type(demand) in _IN_SCHEMA for demand in said.metadata)
-        if not (kinds <= _JSON_KINDS and is_said and (parameter.is_required or type(default) in kinds)):
+        kinds = _json_kinds(said.annotation)
+        is_said = said.json_schema_extra is None and all(_is_in_schema(demand, kinds) for demand in said.metadata)
+        if not (kinds and is_said and (parameter.is_required or type(default) in _JSON_KINDS)):
             return None
         plain.append((parameter.name, kinds, default))
     return plain
+
+
+def _json_kinds(annotation: Any) -> tuple[type, ...]:
+    """List the types of an annotation that is made of nothing but types that JSON has."""
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    # By identity: an annotation may be something that cannot even be compared.
+    kinds = tuple(kind for part in parts for kind in _JSON_KINDS if part is kind)
+    return kinds if len(kinds) == len(parts) else ()
+
+
+def _is_in_schema(demand: Any, kinds: tuple[type, ...]) -> bool:
+    """Tell whether the schema says a demand as pydantic means it: of unions it does not, nor of numbers beyond a float's."""
+    present = [kind for kind in kinds if kind is not type(None)]
+    if len(present) != 1:
+        return False
+    if type(demand) in (MinLen, MaxLen):
+        return present[0] is str
+    if type(demand) not in (Ge, Gt, Le, Lt) or present[0] not in (int, float):
+        return False
+    bound = getattr(demand, type(demand).__name__.lower())
+    return type(bound) in (int, float) and abs(bound) <= _EXACT
 
 
 def _culprit(parameters: tuple[Parameter, ...], error: Exception) -> HandlerError:

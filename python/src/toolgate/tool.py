@@ -156,6 +156,8 @@ class Tool:
         if any(not slot.is_session for slot in self._signature.slots):
             # Who calls is told to those handlers only that could look.
             meta["io.toolgate/wants-caller"] = True
+        else:
+            meta["io.toolgate/short-call"] = self.arguments.mark
         if meta:
             definition["_meta"] = meta
         return definition

@@ -32,7 +32,9 @@ pub(super) fn check_refused(gateway: &Gateway, credentials: &[(&str, &str)], why
     let challenge = response.head.header("www-authenticate").unwrap_or_default();
     assert!(challenge.starts_with("Bearer realm=\"toolgate\""), "{challenge}");
     assert!(challenge.contains(why), "{challenge}");
+    gateway.log().until("a caller was not let in");
     for (_, secret) in credentials {
+        assert!(!gateway.log().text().contains(secret), "the log has what was presented");
         assert!(!response.text().contains(secret), "the answer repeats what was presented");
     }
 }

@@ -172,6 +172,34 @@ fn what_is_left_is_told_in_headers_too() {
 }
 
 #[test]
+fn what_a_server_says_it_costs_counts_only_where_it_is_believed() {
+    let shop = Shop::open();
+    for (record, price) in [("", None), ("trust_prices: true", Some(3_000_000))] {
+        let gateway = gateway(&shop, record, "quotas: [{id: purse, budget_per_month: 10}]\n");
+        let client = caller(&gateway, Era::Modern, "anna");
+        let sold = client.call("shop__dear", &json!({}));
+        assert_eq!(quota(sold.result(), "budget_per_month")["used"], price.unwrap_or(0), "{record}");
+        let list = client.request("tools/list", &json!({}));
+        let tools = list.result()["tools"].as_array().unwrap();
+        let dear = tools.iter().find(|tool| tool["name"] == "shop__dear").unwrap();
+        assert_eq!(dear["_meta"]["io.toolgate/terms"]["price"], json!(price), "{record}");
+    }
+}
+
+#[test]
+fn a_price_without_tools_is_one_of_tools() {
+    let shop = Shop::open();
+    let sections =
+        "prices: {tools: [{servers: [shop], price: 1}]}\nquotas: [{id: purse, budget_per_month: 10}]\n";
+    let gateway = gateway(&shop, "", sections);
+    let client = caller(&gateway, Era::Modern, "anna");
+    client.request("resources/read", &json!({"uri": "shop://window"})).result();
+    client.request("prompts/get", &json!({"name": "shop__welcome"})).result();
+    let used = quota(buy(&client).result(), "budget_per_month")["used"].clone();
+    assert_eq!(used, 1_000_000, "what was read cost nothing");
+}
+
+#[test]
 fn a_call_that_fails_costs_only_where_the_operator_says_so() {
     let shop = Shop::open();
     let sections = "prices: {tools: [{tools: [break, upset], price: 1, refund_on_failure: true},\n\
@@ -185,12 +213,23 @@ fn a_call_that_fails_costs_only_where_the_operator_says_so() {
             quota(bought.result(), "budget_per_month")["used"].as_u64().unwrap() / 1_000_000
         };
         assert_eq!(client.call("shop__break", &json!({})).result()["isError"], true);
-        assert_eq!(client.call("shop__upset", &json!({})).code(), -32055);
+        let upset = client.call("shop__upset", &json!({}));
+        assert_eq!(upset.code(), -32055);
+        // An error has no `_meta`: what is left stands in its data, in the server's own words and in ours.
+        assert_eq!(
+            upset.answer["error"]["data"]["io.toolgate/quota"][0]["rule"], "purse",
+            "{}",
+            upset.answer
+        );
         assert_eq!(spent(), 0, "given back");
         client.call("shop__vault", &json!({})).result();
         assert_eq!(spent(), 1);
         // It takes longer than it may, and nothing says that failures are free.
-        assert_eq!(client.call("shop__hold", &json!({})).code(), -32004);
+        let held = client.call("shop__hold", &json!({}));
+        assert_eq!(held.code(), -32004);
+        let data = &held.answer["error"]["data"];
+        assert_eq!((&data["retryable"], &data["retry_after"]), (&json!(true), &json!(1)));
+        assert_eq!(data["io.toolgate/quota"][0]["rule"], "purse", "{}", held.answer);
         assert_eq!(spent(), 2);
     }
 }

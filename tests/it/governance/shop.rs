@@ -185,6 +185,7 @@ fn tools() -> Value {
     let plain = ["buy", "hold", "break", "upset", "long", "vault", "later"];
     let mut tools: Vec<Value> = plain.iter().map(|name| json!({"name": name, "inputSchema": any})).collect();
     tools.push(json!({"name": "count", "inputSchema": count}));
+    tools.push(json!({"name": "dear", "inputSchema": any, "_meta": {"io.toolgate/price": "3"}}));
     let strict = json!({"type": "object", "required": ["kind"], "additionalProperties": false, "properties": {
         "kind": {"enum": ["tea", "cup"]},
         "amount": {"type": "integer", "minimum": 1, "maximum": 9},

@@ -43,6 +43,35 @@ fn who_looks_for_what_is_not_there_leaves_a_trace() {
 }
 
 #[test]
+fn who_looks_for_what_is_hidden_otherwise_than_by_using_it_leaves_a_trace() {
+    let (shop, company) = (Shop::open(), Shop::open());
+    // With two servers nobody is asked for what nobody lists.
+    let second = company.config("", "").replace("servers:\n  shop:", "  other:");
+    let policy = "policy: {rules: [{id: shut, effect: hide, resources: [\"shop://vault\"]},\n\
+         {id: shut, effect: hide, prompts: [vault]}]}\n";
+    let config = shop.config("", &format!("{second}callers: {{trust_client_id_header: true}}\n{policy}"));
+    let mut gateway = Setup::new().config(&config).start();
+    let client = caller(&gateway, Era::Legacy, "anna");
+    for name in ["shop__vault", "shop__dream"] {
+        let prompt =
+            json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": "a", "value": ""}});
+        client.request("completion/complete", &prompt).code();
+    }
+    for uri in ["shop://vault", "shop://dream"] {
+        client.request("resources/subscribe", &json!({"uri": uri})).code();
+    }
+    assert!(gateway.stop().success());
+
+    let records = records(&gateway);
+    let told: Vec<_> = records.iter().map(|record| (record.kind.as_str(), record.status)).collect();
+    let (prompt, resource) = (("prompt_get", Status::Denied), ("resource_read", Status::Denied));
+    assert_eq!(told, [prompt, prompt, resource, resource]);
+    for (record, name) in records.iter().zip(["vault", "dream", "vault", "dream"]) {
+        assert!(record.exposed.contains(name), "{}", record.exposed);
+    }
+}
+
+#[test]
 fn who_may_not_read_a_skill_is_on_record_whichever_way_it_asks() {
     let folder = TempDir::new().unwrap();
     let skill = folder.path().join("hr/payroll");

@@ -49,6 +49,12 @@ fn nothing_runs_while_nothing_can_be_recorded() {
     // The first call without a record ran, because it was not known before; its answer was withheld. No other did.
     assert_eq!(shop.orders("vault"), allowed + 1);
     assert!(answers[allowed].error().contains("withheld"), "{}", answers[allowed].error());
+    let data = &answers[allowed].answer["error"]["data"];
+    assert_eq!(
+        (&data["details"]["stage"], &data["retryable"]),
+        (&json!("record"), &json!(false)),
+        "it has run"
+    );
     let data = &answers[allowed + 1].answer["error"]["data"];
     assert_eq!((&data["details"]["stage"], &data["retryable"]), (&json!("record"), &json!(true)));
     gateway.log().until("\"alert\":\"ledger\"");

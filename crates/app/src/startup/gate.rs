@@ -60,6 +60,10 @@ pub(super) fn redaction(config: &Config) -> RedactionRules {
     for rule in &config.ledger.redact {
         redaction.keys.extend(rule.keys.iter().cloned());
         redaction.paths.extend(rule.paths.iter().cloned());
+    }
+    // A rule that says nothing of it leaves it to the others.
+    let usual = toolgate_config::Redaction::default().replace;
+    if let Some(rule) = config.ledger.redact.iter().find(|rule| rule.replace != usual) {
         redaction.replacement.clone_from(&rule.replace);
     }
     redaction

@@ -138,11 +138,13 @@ fn mode(mode: toolgate_config::ApprovalMode) -> ApprovalMode {
     }
 }
 
+/// A price is of tools. Without patterns for any kind it would be one of resources and prompts too.
 fn price(rule: &toolgate_config::PriceRule) -> PriceRule {
+    let tools = if rule.tools.is_empty() { vec!["*".to_owned()] } else { rule.tools.clone() };
     PriceRule {
         id: None,
         who: Who::default(),
-        what: What { servers: rule.servers.clone(), tools: rule.tools.clone(), ..What::default() },
+        what: What { servers: rule.servers.clone(), tools, ..What::default() },
         // Loading refuses negative prices; one beyond all counting costs the most that can be counted.
         price: Micros::from_units(rule.price).unwrap_or(Micros(1 << 53)),
         refund_on_failure: rule.refund_on_failure,
@@ -175,9 +177,32 @@ fn quota(quota: &toolgate_config::Quota) -> Quota {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use toolgate_config::ServerConfig;
+    use toolgate_governance::{Kind, Policy, Subject};
 
     use super::*;
+
+    #[test]
+    fn a_price_is_of_tools_whichever_it_names() {
+        let mut config = Config::default();
+        let (servers, tools) = (vec!["shop".into()], Vec::new());
+        config.prices.tools.push(toolgate_config::PriceRule {
+            servers,
+            tools,
+            price: 2.0,
+            refund_on_failure: false,
+        });
+        let policy = Arc::new(Policy::compile(&of(&config), 1).0);
+        let standing = policy.standing("anna".into(), [].into());
+        let price = |subject: Subject<'_>| standing.terms_of_use(&subject, None).price;
+        let tool = Subject { kind: Kind::Tool, server: "shop", name: "buy", exposed: "shop__buy" };
+        assert_eq!(price(tool), Micros::from_units(2.0));
+        assert_eq!(price(Subject::resource("shop", "file:///list")), None);
+        assert_eq!(price(Subject { kind: Kind::Prompt, ..tool }), None);
+        assert_eq!(price(Subject { server: "bank", ..tool }), None);
+    }
 
     #[test]
     fn what_records_say_holds_without_a_policy() {

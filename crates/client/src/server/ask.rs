@@ -27,7 +27,7 @@ struct Errand<'a> {
     native: Option<(toolgate_protocol::Span, &'a str)>,
     caller: &'a Caller,
     told: Option<&'a str>,
-    arguments_say_all: bool,
+    in_short: Option<&'a str>,
     /// Whose call it is; nothing for a request of our own.
     key: Option<u64>,
     parameters: &'a [(String, String)],
@@ -49,7 +49,7 @@ impl Shared {
             native: call.native.as_ref().map(|(place, name)| (*place, name.as_ref())),
             caller: &call.caller,
             told: call.told.as_deref(),
-            arguments_say_all: call.arguments_say_all,
+            in_short: call.in_short.as_deref(),
             key: Some(call.caller.key),
             parameters: &call.parameters,
             limit,
@@ -86,7 +86,7 @@ impl Shared {
             native: None,
             caller: ourselves::caller(),
             told: None,
-            arguments_say_all: false,
+            in_short: None,
             key: None,
             parameters: &[],
             limit: self.spec.call_timeout,
@@ -137,9 +137,9 @@ impl Shared {
             log_level: errand.caller.log_level.as_deref(),
             told: errand.told,
         };
-        let short = (errand.arguments_say_all && link.greeting.reads_short_calls)
-            .then(|| short_call::write(id, errand.native.map(|(_, name)| name), errand.message))
-            .flatten();
+        let native = errand.native.map(|(_, name)| name);
+        let mark = errand.in_short.filter(|_| link.greeting.reads_short_calls);
+        let short = mark.and_then(|mark| short_call::write(id, native, mark, errand.message));
         let answer_era = if short.is_some() { short_call::ANSWER_ERA } else { era };
         let ask = Ask {
             id,

@@ -20,14 +20,15 @@ async fn a_request_is_answered_under_an_id_of_ours() {
 
 #[tokio::test]
 async fn a_call_is_sent_in_short_where_its_arguments_say_all_and_the_server_reads_that() {
-    for (mode, arguments_say_all, in_short) in
-        [("short", true, true), ("short", false, false), ("modern", true, false), ("legacy", true, false)]
+    let mark = Some("m");
+    for (mode, mark, in_short) in
+        [("short", mark, true), ("short", None, false), ("modern", mark, false), ("legacy", mark, false)]
     {
         let rig = Rig::scripted(mode);
-        let call = Call { arguments_say_all, ..call("echo", caller(1)) };
+        let call = Call { in_short: mark.map(Into::into), ..call("echo", caller(1)) };
         let outcome = rig.server.call(call, &Arc::default()).await.unwrap();
         let message: Value = serde_json::from_slice(outcome.message.bytes()).unwrap();
-        let expected = if in_short { json!([message["id"], "echo", {"a": 1}]) } else { Value::Null };
+        let expected = if in_short { json!([message["id"], "echo", {"a": 1}, "m"]) } else { Value::Null };
         assert_eq!(message["result"]["in short"], expected, "{mode}: {message}");
         assert_eq!(message["result"]["name"].is_string(), !in_short, "{mode}: {message}");
         // Who is told nothing of the era answers as in the legacy one.
@@ -55,7 +56,7 @@ fn long_call(bytes: usize) -> Call {
         caller: caller(1),
         line: 0,
         told: None,
-        arguments_say_all: false,
+        in_short: None,
         parameters: Vec::new(),
         timeout: None,
     }

@@ -118,7 +118,7 @@ pub(crate) fn call(tool: &str, caller: Arc<Caller>) -> Call {
         line: caller.key,
         caller,
         told: None,
-        arguments_say_all: false,
+        in_short: None,
         parameters: Vec::new(),
         timeout: None,
     }

@@ -72,7 +72,7 @@ pub struct Redaction {
     pub paths: Vec<String>,
     /// Patterns of key names, at any depth, without regard to case.
     pub keys: Vec<String>,
-    /// What is put there instead.
+    /// What is put there instead, for whichever rule: all that name a text must name the same.
     pub replace: String,
 }
 

@@ -176,6 +176,7 @@ pub(super) fn admit(
 
 fn check_origin(gateway: &Gateway, headers: Headers<'_>) -> Result<(), Refusal> {
     gateway.settings.origins.check(headers).map_err(|foreign| {
+        tracing::info!(why = %foreign, "a request was not let in");
         let reply = ErrorReply::new(Code::InvalidRequest, foreign.to_string());
         Refusal::new(StatusCode::FORBIDDEN, reply, Era::Legacy)
     })
@@ -187,6 +188,7 @@ fn caller(gateway: &Gateway, request: &Request<Incoming>, peer: IpAddr) -> Resul
 
 fn authenticate(gateway: &Gateway, headers: Headers<'_>, peer: IpAddr) -> Result<Arc<Principal>, Refusal> {
     gateway.door.load().authenticate(headers, peer).map_err(|unknown| {
+        tracing::info!(%peer, why = %unknown.why, "a caller was not let in");
         let reply = ErrorReply::new(Code::InvalidRequest, unknown.why);
         let mut refusal = Refusal::new(StatusCode::UNAUTHORIZED, reply, Era::Legacy);
         refusal.authenticate = Some(Box::new(unknown.challenge));

@@ -18,9 +18,6 @@ use toolgate_protocol::{ErrorReply, Object};
 use crate::gate::Gate;
 use crate::recorder::{Draft, End, Unrecorded};
 
-/// The member of `_meta` that tells what is left.
-pub const QUOTA_KEY: &str = "io.toolgate/quota";
-
 /// What must be done when a call ends. A call that is dropped is recorded as given up.
 #[derive(Debug)]
 pub struct Closing {
@@ -174,10 +171,4 @@ pub fn retry_after(reply: &ErrorReply) -> Option<(HeaderName, HeaderValue)> {
     let data = Object::parse(reply.data.as_ref()?.as_bytes()).ok()?;
     let seconds: u64 = std::str::from_utf8(data.get("retry_after")?).ok()?.parse().ok()?;
     Some((RETRY_AFTER, HeaderValue::from(seconds)))
-}
-
-/// What is left, as a member of `_meta`.
-pub fn meta_member(remaining: &[Remaining]) -> Option<String> {
-    let json = serde_json::to_string(remaining).ok()?;
-    Some(format!(r#""{QUOTA_KEY}":{json}"#))
 }

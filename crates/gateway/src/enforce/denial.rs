@@ -34,6 +34,17 @@ pub fn permission(
     }
 }
 
+/// Something is hidden from a client that asks for it otherwise than by using it: that is on record as well.
+pub fn hidden(
+    gate: &Gate,
+    client: &Client,
+    narrowing: Option<&Narrowing>,
+    target: &Arc<Target>,
+    message: &Message,
+) -> Stopped {
+    hidden_with(gate, client, narrowing, target, target, message)
+}
+
 /// Something is not there for a client because `keeper`, which it belongs to, is hidden.
 pub fn hidden_with(
     gate: &Gate,
@@ -63,18 +74,32 @@ pub fn deny(
 /// A request ends with this reply before it is known what it is for.
 pub fn unrouted(gate: &Gate, client: &Client, message: &Message, reply: ErrorReply) -> ErrorReply {
     let Some((kind, field)) = recorded(message.method()) else { return reply };
+    // What is no text, such as the reference of a completion, stands there as it came.
+    let as_it_came = || message.field(field).map(String::from_utf8_lossy);
+    let name = message.field_text(field).or_else(as_it_came).unwrap_or_default();
+    missing(gate, client, (kind, &name), message, &reply);
+    reply
+}
+
+/// Something is not there for anybody.
+pub fn missing(
+    gate: &Gate,
+    client: &Client,
+    (kind, name): (Kind, &str),
+    message: &Message,
+    reply: &ErrorReply,
+) {
     if gate.recorder.is_none() {
-        return reply;
+        return;
     }
-    let name: Arc<str> = message.field_text(field).unwrap_or_default().into();
+    let name: Arc<str> = name.into();
     let server = Arc::from("");
     let target =
         Arc::new(Target { kind, server, exposed: Arc::clone(&name), native: name, declared_price: None });
     let draft = draft(client, &target, message, Timestamp::now());
     let revision = gate.policy().revision();
     // What is not there is not there, whether or not that can be written down.
-    let _ = record_denial(gate, &draft, &reply.message, &reply, Instant::now(), revision);
-    reply
+    let _ = record_denial(gate, &draft, &reply.message, reply, Instant::now(), revision);
 }
 
 /// What requests of a method are about and where they name it, for methods whose requests are on record.
@@ -83,6 +108,8 @@ pub fn recorded(method: Option<Method>) -> Option<(Kind, Field)> {
         Method::ToolsCall => Some((Kind::Tool, Field::Name)),
         Method::PromptsGet => Some((Kind::Prompt, Field::Name)),
         Method::ResourcesRead => Some((Kind::Resource, Field::Uri)),
+        // Whoever completes wants to use what the reference names.
+        Method::Complete => Some((Kind::Prompt, Field::Ref)),
         _ => None,
     }
 }

@@ -1,10 +1,10 @@
 //! What a client is told when the answer is no.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolgate_governance::{Denied, Kind, Refusal, Remaining};
 use toolgate_protocol::{Code, Era, ErrorReply, text};
 
-use crate::enforce::closing::QUOTA_KEY;
+use crate::recorder::Unrecorded;
 use crate::relay::Last;
 use crate::router::Target;
 
@@ -30,18 +30,17 @@ impl Stopped {
     }
 }
 
-/// The error for a denied request. What is hidden gets exactly the error of what does not exist, which tells nothing of
-/// quotas.
-pub fn reply(denied: &Denied, target: &Target, remaining: &[Remaining]) -> ErrorReply {
+/// The error for a denied request. What is hidden gets exactly the error of what does not exist.
+pub fn reply(denied: &Denied, target: &Target) -> ErrorReply {
     match denied {
         Denied::Unknown { .. } => unknown(target.kind, &target.exposed),
-        Denied::Refused(refusal) => refused(refusal, remaining),
+        Denied::Refused(refusal) => refused(refusal),
         Denied::Arguments(problem) => {
             let message =
                 format!("Invalid arguments for {} {}: {problem}", target.kind.word(), target.exposed);
             let details = json!({"path": problem.path, "problem": problem.message});
-            ErrorReply::new(Code::InvalidParams, message)
-                .with_data(with_quota(json!({"details": details, "retryable": false}), remaining))
+            let data = json!({"details": details, "retryable": false});
+            ErrorReply::new(Code::InvalidParams, message).with_data(data.to_string())
         }
     }
 }
@@ -58,7 +57,7 @@ pub fn unknown(kind: Kind, exposed: &str) -> ErrorReply {
 }
 
 /// The error for a request that a rule, a limit or a person stopped.
-pub fn refused(refusal: &Refusal, remaining: &[Remaining]) -> ErrorReply {
+pub fn refused(refusal: &Refusal) -> ErrorReply {
     let details = json!({
         "stage": refusal.stage,
         "rule": refusal.rule,
@@ -72,17 +71,13 @@ pub fn refused(refusal: &Refusal, remaining: &[Remaining]) -> ErrorReply {
         "retryable": refusal.retryable,
         "retry_after": refusal.retry_after,
     });
-    ErrorReply::new(Code::Denied, format!("Denied: {}", refusal.words)).with_data(with_quota(data, remaining))
+    ErrorReply::new(Code::Denied, format!("Denied: {}", refusal.words)).with_data(data.to_string())
 }
 
-/// An error has no `_meta`, so what is left stands in its data, under the same key.
-fn with_quota(mut data: Value, remaining: &[Remaining]) -> String {
-    if !remaining.is_empty()
-        && let Ok(quota) = serde_json::to_value(remaining)
-    {
-        data[QUOTA_KEY] = quota;
-    }
-    data.to_string()
+/// The error for a call that ran and could not be written down.
+pub fn withheld(unrecorded: Unrecorded) -> ErrorReply {
+    ErrorReply::new(Code::Denied, unrecorded.to_string())
+        .with_data(r#"{"details":{"stage":"record"},"retryable":false}"#)
 }
 
 /// The error while nothing can be written down.

@@ -92,6 +92,7 @@ pub fn begin_task(gateway: &Arc<Gateway>, client: &Client, message: &Message) ->
             let held = gateway.traffic.tasks.of_caller(&task, &client.principal().id).ok_or_else(unknown)?;
             // A tool that is hidden by now takes its tasks along.
             if !enforce::is_visible(&gateway.gate, client.principal(), None, &held.tool) {
+                denial::hidden(&gateway.gate, client, None, &held.tool, message);
                 return Err(unknown());
             }
             let member = published.member(&held.server).cloned();
@@ -183,7 +184,10 @@ fn relay(
         caller: client.caller(),
         line: client.principal().number,
         told: (regard == Regard::Caller).then(|| stand_in::told_of(client)),
-        arguments_say_all: regard == Regard::Arguments && check.is_some_and(ToolCheck::is_of_use),
+        in_short: match regard {
+            Regard::Arguments(mark) if check.is_some_and(ToolCheck::is_of_use) => Some(mark),
+            _ => None,
+        },
         parameters,
         timeout,
     };
@@ -201,7 +205,7 @@ fn relay(
         }
         // Completions are of use only for what can be seen.
         (_, Some(target)) if !enforce::is_visible(&gateway.gate, client.principal(), narrowing, target) => {
-            return Err(Stop::Hidden(refuse::unknown(target.kind, &target.exposed)));
+            return Err(denial::hidden(&gateway.gate, client, narrowing, target, message).into());
         }
         _ => Cleared::Free(call),
     };
@@ -258,7 +262,7 @@ fn unsent(cleared: &mut Cleared, reply: ErrorReply, era: Era) -> refuse::Stopped
     let code = Some(reply.code.number(era));
     match closing.close(Ended { status: Status::Error, error_code: code, body: Some(body.as_bytes()) }) {
         Ok(_) => reply.into(),
-        Err(unrecorded) => ErrorReply::new(Code::Denied, unrecorded.to_string()).into(),
+        Err(unrecorded) => refuse::withheld(unrecorded).into(),
     }
 }
 

@@ -9,12 +9,12 @@ use serde_json::json;
 use toolgate_governance::{Kind, Narrowing};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, error};
+use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, era, error};
 
 use crate::enforce::closing::{self, Closing, Ended};
 use crate::enforce::{self, refuse};
 use crate::gateway::Gateway;
-use crate::greeting::server_info;
+use crate::greeting::IDENTITY;
 use crate::pipeline::Outcome;
 use crate::relay::{Last, output};
 use crate::results::{self, Address, Kept, Part};
@@ -77,23 +77,13 @@ fn answer(
     let range = json!({"offset": part.offset, "end": part.end, "size": kept.size(), "next": next});
     let content = json!({"uri": uri, "mimeType": kept.media(), "text": part.text,
         "_meta": {"io.toolgate/range": range}});
-    let result = match client.era() {
-        Era::Legacy => json!({"contents": [content]}),
-        Era::Modern => {
-            json!({"contents": [content], "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
-            "_meta": {"io.modelcontextprotocol/serverInfo": server_info()}})
-        }
-    };
-    let result = result.to_string().into_bytes();
+    let result = json!({"contents": [content]}).to_string().into_bytes();
     let ended = Ended { status: Status::Ok, error_code: None, body: Some(&result) };
-    let remaining =
-        closing.close(ended).map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))?;
-    let mut bytes = error::result_answer(message.id().unwrap_or(b"null"), &result);
-    if !remaining.is_empty() {
-        bytes = closing::meta_member(&remaining)
-            .and_then(|member| output::with_meta(&bytes, &member))
-            .unwrap_or(bytes);
-    }
+    let remaining = closing.close(ended).map_err(refuse::withheld)?;
+    let id = message.id().unwrap_or(b"null");
+    let answer = error::result_answer(id, &result);
+    let bytes = era::answer::own(answer, Method::ResourcesRead, client.era(), IDENTITY);
+    let bytes = output::with_quotas(bytes, &remaining);
     Ok(Outcome::Answer(Last { bytes, code: None, headers: closing::headers(&remaining) }))
 }
 
@@ -108,6 +98,6 @@ fn gone(mut closing: Closing, target: &Target, era: Era) -> ErrorReply {
     };
     match closing.close(ended) {
         Ok(_) => reply,
-        Err(unrecorded) => ErrorReply::new(Code::Denied, unrecorded.to_string()),
+        Err(unrecorded) => refuse::withheld(unrecorded),
     }
 }

@@ -76,7 +76,7 @@ fn through_lens<T>(
 ) -> T {
     look(&Lens {
         visible: &|kind: Kind, item: &Item| standing.is_visible(&subject(kind, item), narrowing),
-        decorate: &|item: &Item| terms(standing, item),
+        decorate: &|item: &Item| terms(published, standing, item),
         for_everyone: false,
         server_info: None,
         own_template: published.keeps_results.then_some((results::TEMPLATE, kept::TEMPLATE)),
@@ -105,8 +105,9 @@ pub fn subject(kind: Kind, item: &Item) -> Subject<'_> {
 }
 
 /// What is shown with a tool of the rules for it: price, limits, approval.
-fn terms(standing: &Standing, item: &Item) -> Option<String> {
-    let terms = standing.terms_of_use(&subject(Kind::Tool, item));
+fn terms(published: &Published, standing: &Standing, item: &Item) -> Option<String> {
+    let declared = published.tool(item.exposed_name()).and_then(|tool| tool.target.declared_price);
+    let terms = standing.terms_of_use(&subject(Kind::Tool, item), declared);
     if terms.price.is_none() && terms.limits.is_empty() && terms.approval == ApprovalShown::Never {
         return None;
     }

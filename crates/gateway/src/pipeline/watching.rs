@@ -7,7 +7,7 @@ use toolgate_governance::{Kind, Narrowing};
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, ErrorReply, Message};
 
-use crate::enforce;
+use crate::enforce::{self, denial};
 use crate::gateway::Gateway;
 use crate::isolated::Owner;
 use crate::listen::{Filter, Listener};
@@ -31,7 +31,7 @@ pub async fn listen(
     }
     // A resource that is not there cannot be watched; the acknowledgement says what is.
     let mut watched = Vec::new();
-    filter.uris.retain(|uri| match watch(gateway, client, narrowing, uri) {
+    filter.uris.retain(|uri| match watch(gateway, client, narrowing, uri, message) {
         Ok(one) => {
             watched.extend(one.map(|one| (one, uri.as_str().into())));
             true
@@ -57,7 +57,7 @@ pub async fn subscribe(
     gateway.fleet.settle(gateway.settings.start_patience).await;
     let uri = uri(message)?;
     let client = Client::Legacy(Arc::clone(session));
-    if let Some(watched) = watch(gateway, &client, narrowing, &uri)? {
+    if let Some(watched) = watch(gateway, &client, narrowing, &uri, message)? {
         begin(gateway, &client, watched, uri.as_str().into(), Subscriber::Legacy(Arc::downgrade(session)))?;
     }
     Ok(result(message, b"{}"))
@@ -71,7 +71,7 @@ pub fn unsubscribe(
     message: &Message,
 ) -> Result<Outcome, ErrorReply> {
     let uri = uri(message)?;
-    if let Some(watched) = watch(gateway, &Client::Legacy(Arc::clone(session)), narrowing, &uri)? {
+    if let Some(watched) = watch(gateway, &Client::Legacy(Arc::clone(session)), narrowing, &uri, message)? {
         let left = gateway.subscriptions.remove(&watched, &Subscriber::Legacy(Arc::downgrade(session)));
         gateway.watch(&watched.server, watched.owner.as_ref(), left);
     }
@@ -118,12 +118,19 @@ fn watch(
     client: &Client,
     narrowing: Option<&Narrowing>,
     uri: &str,
+    message: &Message,
 ) -> Result<Option<Watched>, ErrorReply> {
     let place = Some(toolgate_protocol::Span::new(0, 0));
     let published = gateway.published();
-    let routed = router::resource(&published, place, uri)?;
+    let routed = router::resource(&published, place, uri).inspect_err(|reply| {
+        denial::missing(&gateway.gate, client, (Kind::Resource, uri), message, reply);
+    })?;
     let hidden = |target: &Target| !enforce::is_visible(&gateway.gate, client.principal(), narrowing, target);
-    if routed.target.as_deref().is_some_and(hidden) || routed.skill.as_ref().is_some_and(hidden) {
+    if let Some(target) = &routed.target
+        && let Some(keeper) =
+            [Some(&**target), routed.skill.as_ref()].into_iter().flatten().find(|one| hidden(one))
+    {
+        denial::hidden_with(&gateway.gate, client, narrowing, keeper, target, message);
         return match published.catalog.takes_unlisted_resources() {
             true => Ok(None),
             false => Err(enforce::refuse::unknown(Kind::Resource, uri)),

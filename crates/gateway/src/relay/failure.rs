@@ -72,6 +72,9 @@ pub fn unrepeatable() -> ErrorReply {
 }
 
 fn failed(code: Code, message: String, server: &str, retryable: bool) -> ErrorReply {
-    ErrorReply::new(code, message)
-        .with_data(format!(r#"{{"details":{{"server":{}}},"retryable":{retryable}}}"#, text::quote(server)))
+    let retry = if retryable { r#","retry_after":1"# } else { "" };
+    ErrorReply::new(code, message).with_data(format!(
+        r#"{{"details":{{"server":{}}},"retryable":{retryable}{retry}}}"#,
+        text::quote(server)
+    ))
 }

@@ -23,6 +23,7 @@ use toolgate_protocol::{Era, ErrorReply, Message};
 use crate::enforce::closing::{self, Closing};
 use crate::enforce::consent;
 use crate::relay::asking::OpenQuestions;
+use crate::relay::output;
 use crate::relay::overlong::Keeping;
 use crate::relay::round::{self, Round};
 use crate::relay::{Asked, Parked, Traffic};
@@ -153,7 +154,8 @@ impl Last {
     pub fn error(reply: &ErrorReply, id: Option<&[u8]>, era: Era, remaining: &[Remaining]) -> Last {
         let mut headers = closing::headers(remaining);
         headers.extend(closing::retry_after(reply));
-        Last { bytes: reply.answer(id, era), code: Some(reply.code.number(era)), headers }
+        let bytes = output::with_quotas(reply.answer(id, era), remaining);
+        Last { bytes, code: Some(reply.code.number(era)), headers }
     }
 }
 

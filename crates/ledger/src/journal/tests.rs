@@ -363,3 +363,13 @@ fn what_the_disk_did_not_confirm_is_not_trusted_again() {
     let verification = verify_folder(&place.folder()).unwrap();
     assert_eq!((verification.records, verification.damage), (4, None), "the chain goes on over both");
 }
+
+#[test]
+fn what_the_disk_must_confirm_first_is_not_promised_before() {
+    let place = Place::new();
+    let (writer, _) = place.open(ONE_SEGMENT);
+    writer.append(&record("a")).unwrap();
+    let stubborn = Arc::new(fs::File::open("/dev/null").unwrap());
+    writer.lock_tail().unsynced.files.push(stubborn);
+    assert!(writer.append(&record("b")).is_err(), "no receipt without the disk's word");
+}

@@ -18,8 +18,8 @@ use crate::splice::Splice;
 /// Room for what an answer may gain on its way.
 const ADDED: usize = 160;
 
-/// The answer as the client shall see it. `method` is what the client asked; `identity` is who answers it, as JSON, which a
-/// modern client is told with every result.
+/// The answer as the client shall see it. `method` is what the client asked; `identity` is who answers it, as JSON: a
+/// modern client is told with the results of legacy servers.
 pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era, identity: &str) -> Bytes {
     let Some(id_place) = message.id_place() else { return message.bytes().clone() };
     let is_id_first = message.body_place().is_none_or(|body| id_place.start() < body.start());
@@ -39,6 +39,17 @@ pub fn write(message: &Message, id: &[u8], method: Method, from: Era, to: Era, i
         splice.replace(id_place, id);
     }
     Bytes::from(splice.finish())
+}
+
+/// An answer of our own, written as a legacy server would, as a client of this era shall see it.
+pub fn own(answer: Bytes, method: Method, to: Era, identity: &str) -> Bytes {
+    match Message::parse(answer.clone()) {
+        Ok(message) => {
+            let id = message.id().unwrap_or(b"null").to_vec();
+            write(&message, &id, method, Era::Legacy, to, identity)
+        }
+        Err(_) => answer,
+    }
 }
 
 /// A result of a legacy server as a modern client wants it: with `resultType`, with who answers, and with how long it may

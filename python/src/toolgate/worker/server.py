@@ -28,6 +28,7 @@ MOST_CALLS = 1000
 
 _STOPPING = "the worker is stopping"
 _BUSY = f"the worker has {MOST_CALLS} calls under way and takes no more"
+_CHANGED = "the handler has changed since it was listed, and wants to know more of its calls now"
 _NO_ERA = f"send 'initialize' first, or put {messages.META_VERSION} and {messages.META_CAPABILITIES} into _meta"
 
 
@@ -164,17 +165,20 @@ class Server:
 
     def _called_in_short(self, entry: list[Any]) -> Call | None:
         if not short_calls.is_whole(entry):
-            self.output.post(messages.error(None, INVALID_REQUEST, "an array must be [id, name, arguments]"))
+            request_id = entry[0] if entry and type(entry[0]) is int else None
+            self.output.post(messages.error(request_id, INVALID_REQUEST, "an array must be [id, name, arguments, mark]"))
             return None
-        request_id, name, arguments = entry
+        request_id, name, arguments, mark = entry
         tool = self.registry.get(name)
-        if tool is None or tool.needs_context:
-            what = "this tool looks at more than its arguments"
-            refusal = messages.error(request_id, INVALID_REQUEST, what) if tool else _unknown(request_id, name)
-            self.output.post(refusal)
+        if tool is None:
+            self.output.post(_unknown(request_id, name))
+            return None
+        if tool.needs_context:
+            data = {"details": _CHANGED, "retryable": True, "retry_after": 1}
+            self.output.post(messages.error(request_id, messages.EXECUTION_ERROR, _CHANGED, data))
             return None
         # Answered as in the era whose answers say no more than what came of the call.
-        return self._begun(Call(self, request_id, tool, arguments, {}, modern=False), are_checked=True)
+        return self._begun(Call(self, request_id, tool, arguments, {}, modern=False), are_checked=mark == tool.arguments.mark)
 
     def _begun(self, call: Call, *, are_checked: bool) -> Call | None:
         """Take a call in. A plain handler's is returned, to be run."""
@@ -279,8 +283,15 @@ def _id_in(line: bytes) -> Any:
     What Python's own reader takes is JSON all the same: half of a surrogate pair, say, which no text can hold.
     """
     try:
-        message = json.loads(line)
+        message = json.loads(line, parse_int=_short_number)
+        if isinstance(message, list):
+            message = {"id": message[0]} if message else {}
+        found = message.get("id") if isinstance(message, dict) else None
+        return found if type(found) is int or (type(found) is str and found.encode() is not None) else None
     except (ValueError, RecursionError):
         return None
-    found = message.get("id") if isinstance(message, dict) else message[0] if isinstance(message, list) and message else None
-    return found if isinstance(found, (int, str)) and not isinstance(found, bool) else None
+
+
+def _short_number(text: str) -> int:
+    # Python refuses to read numbers of thousands of digits; no id has so many.
+    return int(text) if len(text) < 20 else 0

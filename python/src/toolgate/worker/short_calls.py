@@ -1,11 +1,14 @@
 """Calls in short: what a gateway of ours sends instead of a request for a handler that looks at nothing but its arguments.
 
-    [7,"place_order",{"article":"MUG-01","amount":2}]
+    [7,"place_order",{"article":"MUG-01","amount":2},"8c1f0a94b7d2e653"]
 
-A line each: the id, the name and the arguments, which the gateway has checked against the handler's schema. The answer is
-that of the legacy era, which says no more than what came of the call. All else that a request says, a handler without a
-`Context` never sees; to read it would cost more than many handlers do. A gateway sends such lines only after it was told, in
-the `_meta` of the worker's first answer, that they are understood, and a worker tells so only where a gateway has started it.
+A line each: the id, the name, the arguments, and the mark of the schema that the gateway has found them to fit. The files
+may have changed since it was listed: where the handler's schema has another mark by now, the arguments are checked here. The
+answer is that of the legacy era, which says no more than what came of the call. All else that a request says, a handler without
+a `Context` never sees; to read it would cost more than many handlers do.
+
+A gateway sends such lines only after it was told, in the `_meta` of the worker's first answer, that they are understood, and
+a worker tells so only where a gateway has started it.
 """
 
 from __future__ import annotations
@@ -33,4 +36,4 @@ def unpacked(lines: list[bytes]) -> list[bytes] | list[list[Any]]:
 
 def is_whole(entry: list[Any]) -> bool:
     """Tell whether an array is a short call."""
-    return len(entry) == 3 and type(entry[0]) is int and type(entry[1]) is str and type(entry[2]) is dict
+    return len(entry) == 4 and type(entry[0]) is int and type(entry[1]) is str and type(entry[2]) is dict

@@ -4,7 +4,7 @@
 //! it invalid like anything else that is wrong. The gate would deny what such a rule covers; that is for those that get
 //! past this.
 
-use toolgate_config::{Loaded, Problem, join_path};
+use toolgate_config::{Loaded, Problem, Redaction, join_path};
 use toolgate_governance::rules::{PolicyRules, Rules};
 use toolgate_governance::{Pattern, Policy, RuleProblem};
 use toolgate_ledger::Redactor;
@@ -24,6 +24,7 @@ pub(crate) fn rules(loaded: &mut Loaded) {
     if let Err(error) = Redactor::new(&gate::redaction(&loaded.config)) {
         problems.push(loaded.problem_at("ledger.redact", error.to_string()));
     }
+    problems.extend(replacements(loaded));
     if are_readable && problems.is_empty() {
         let mut doubts = twins(loaded);
         loaded.warnings.append(&mut doubts);
@@ -51,6 +52,8 @@ fn patterns_of_rules(loaded: &Loaded) -> Vec<Problem> {
             ("groups", &rule.groups),
             ("servers", &rule.servers),
             ("tools", &rule.tools),
+            ("resources", &rule.resources),
+            ("prompts", &rule.prompts),
         ];
         lists.extend(of_rule.map(|(key, list)| (format!("policy.approval[{index}].{key}"), list.as_slice())));
     }
@@ -145,6 +148,16 @@ fn twins(loaded: &Loaded) -> Vec<Problem> {
     wrong.iter().map(|wrong| at(loaded, &place(&wrong.rule), wrong)).collect()
 }
 
+/// One text stands for all that is taken out: records do not say by which rule it was.
+fn replacements(loaded: &Loaded) -> Vec<Problem> {
+    let rules = &loaded.config.ledger.redact;
+    let wanted = gate::redaction(&loaded.config).replacement;
+    let is_other = |replace: &str| replace != wanted && replace != Redaction::default().replace;
+    let others = rules.iter().enumerate().filter(|(_, rule)| is_other(&rule.replace));
+    let what = "another rule names another text, and one text stands for all that is taken out";
+    others.map(|(index, _)| loaded.problem_at(&format!("ledger.redact[{index}].replace"), what)).collect()
+}
+
 fn compiled(rules: &Rules) -> Vec<RuleProblem> {
     Policy::compile(rules, 0).1
 }
@@ -219,6 +232,19 @@ mod tests {
             "servers:\n  a: {command: x, tool_timeouts: {\"\": 3s}}\n",
             "2:39: servers.a.tool_timeouts.\"\": the pattern is empty",
         );
+        check(
+            "policy:\n  approval:\n    - {mode: always, resources: [\"\"]}\n",
+            "3:33: policy.approval[0].resources[0]: the pattern is empty",
+        );
+        check(
+            "policy:\n  approval:\n    - {mode: always, prompts: [\"\"]}\n",
+            "3:31: policy.approval[0].prompts[0]: the pattern is empty",
+        );
         check("ledger:\n  redact:\n    - {paths: [no slash]}\n", "3:");
+        check("ledger:\n  redact:\n    - {keys: [a], replace: X}\n    - {keys: [b]}\n", "");
+        check(
+            "ledger:\n  redact:\n    - {keys: [a], replace: X}\n    - {keys: [b], replace: Y}\n",
+            "4:28: ledger.redact[1].replace: another rule names another text",
+        );
     }
 }

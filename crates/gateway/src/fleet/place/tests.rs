@@ -52,7 +52,7 @@ fn call(timeout: Option<Duration>) -> Call {
         caller: Arc::new(Caller { key: 1, envelope, log_level: None }),
         line: 0,
         told: None,
-        arguments_say_all: false,
+        in_short: None,
         parameters: Vec::new(),
         timeout,
     }

@@ -80,7 +80,7 @@ impl Scene {
             caller: self.client.caller(),
             line: 0,
             told: None,
-            arguments_say_all: false,
+            in_short: None,
             parameters: Vec::new(),
             timeout: Some(timeout),
         };

@@ -4,7 +4,7 @@ use toolgate_client::call::Answer;
 use toolgate_governance::{Refusal, Remaining};
 use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
-use toolgate_protocol::{Code, ErrorReply, Kind, Message, era};
+use toolgate_protocol::{ErrorReply, Kind, Message, era};
 
 use super::{Inner, Last, Piece};
 use crate::enforce::closing::{self, Closing, Ended};
@@ -22,19 +22,14 @@ impl Inner {
             None => Vec::new(),
             Some(Ok(remaining)) => remaining,
             Some(Err(unrecorded)) => {
-                return self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
+                return self.last_error(&refuse::withheld(unrecorded), &[]);
             }
         };
         let era = self.client.era();
         let (id, method) = (&self.asked.id, self.asked.method);
-        let mut bytes = era::answer::write(message, id, method, answer.era, era, IDENTITY);
-        let mut headers = Vec::new();
-        if !remaining.is_empty() {
-            headers = closing::headers(&remaining);
-            bytes = closing::meta_member(&remaining)
-                .and_then(|member| output::with_meta(&bytes, &member))
-                .unwrap_or(bytes);
-        }
+        let bytes = era::answer::write(message, id, method, answer.era, era, IDENTITY);
+        let bytes = output::with_quotas(bytes, &remaining);
+        let headers = if remaining.is_empty() { Vec::new() } else { closing::headers(&remaining) };
         self.end_with(Last { bytes, code, headers });
     }
 
@@ -51,7 +46,7 @@ impl Inner {
         let Some(closing) = &mut self.closing else { return };
         if let Err(unrecorded) = closing.on_record().await {
             self.ready.clear();
-            self.last_error(&ErrorReply::new(Code::Denied, unrecorded.to_string()), &[]);
+            self.last_error(&refuse::withheld(unrecorded), &[]);
         }
     }
 
@@ -71,7 +66,7 @@ impl Inner {
     /// Closes a request that somebody refused; what its client is told.
     pub(super) fn close_denied(&mut self, refusal: &Refusal) -> (ErrorReply, Vec<Remaining>) {
         let remaining = self.closing.as_ref().map(Closing::remaining_now).unwrap_or_default();
-        let reply = refuse::refused(refusal, &remaining);
+        let reply = refuse::refused(refusal);
         match self.close_failed(&reply, Status::Denied) {
             Ok(_) => (reply, remaining),
             Err(unrecorded) => (unrecorded, Vec::new()),
@@ -88,7 +83,7 @@ impl Inner {
         let body = reply.object(era);
         let ended = Ended { status, error_code: Some(reply.code.number(era)), body: Some(body.as_bytes()) };
         let closed = self.closing.as_mut().map_or(Ok(Vec::new()), |closing| closing.close(ended));
-        closed.map_err(|unrecorded| ErrorReply::new(Code::Denied, unrecorded.to_string()))
+        closed.map_err(refuse::withheld)
     }
 
     pub(super) fn last_error(&mut self, reply: &ErrorReply, remaining: &[Remaining]) {
