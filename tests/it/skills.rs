@@ -196,6 +196,8 @@ fn reads_are_counted_however_they_are_made() {
 #[test]
 fn plain_http_has_tags_and_ranges() {
     let folder = folder();
+    let deals = "---\nname: deals\ndescription: Make a deal\ntags: [交易, c++]\n---\n";
+    write(folder.path(), "billing/deals/SKILL.md", deals);
     let gateway = setup(&folder, "").start();
     let whole = get(&gateway, "/skills/billing/refunds", &[]);
     assert_eq!((whole.head.status, whole.text().as_str()), (200, REFUNDS));
@@ -213,6 +215,16 @@ fn plain_http_has_tags_and_ranges() {
     assert_eq!(posted.head.status, 405);
     let list = get(&gateway, "/skills/billing/*?tags=money", &[]);
     assert_eq!(uris(&list.json()["resources"]), [DOCUMENT]);
+    // Such a tag cannot stand in a request as it is.
+    for query in [
+        "tags=%E4%BA%A4%E6%98%93",
+        "tags=%E4%BA%A4%E6%98%93%2Cc%2B%2B",
+        "tags=c%2B%2B&tags=%E4%BA%A4%E6%98%93",
+    ] {
+        let list = get(&gateway, &format!("/skills/billing/*?{query}"), &[]);
+        assert_eq!(uris(&list.json()["resources"]), ["skill://billing/deals/SKILL.md"], "{query}");
+    }
+    assert_eq!(get(&gateway, "/skills/billing/*?tags=%FF", &[]).head.status, 404);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use toolgate_protocol::{Code, ErrorReply, text};
 
@@ -76,13 +77,25 @@ fn selection(uri: &str) -> Result<Option<Selection>, ErrorReply> {
     }
     let bad = |what: String| ErrorReply::new(Code::InvalidParams, what);
     let selection = Selection::parse(pattern).map_err(|error| bad(error.to_string()))?;
-    let tags = match query.split_once('=') {
-        None if query.is_empty() => "",
-        Some(("tags", tags)) => tags,
-        _ => return Err(bad(format!("a list of skills is filtered by '?tags=a,b', not by '?{query}'"))),
-    };
-    let tags = tags.split(',').filter(|tag| !tag.is_empty()).map(str::to_owned);
-    Ok(Some(selection.with_tags(tags)))
+    Ok(Some(selection.with_tags(tags(query).map_err(bad)?)))
+}
+
+/// The tags of a query, all of which a skill must have: `tags=a,b` or `tags=a&tags=b`. Another filter is refused rather
+/// than left out, because the list without it would say more than was asked for.
+fn tags(query: &str) -> Result<Vec<String>, String> {
+    let mut tags = Vec::new();
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        let Some(("tags", value)) = parameter.split_once('=') else {
+            return Err(format!("a list of skills is filtered by '?tags=a,b', not by '?{query}'"));
+        };
+        // What writes queries writes a space as '+' or '%20', and a plus as '%2B'.
+        let value = value.replace('+', " ");
+        let value = percent_decode_str(&value).decode_utf8();
+        let value = value.map_err(|_| format!("'{parameter}' is not UTF-8 in percent-encoding"))?;
+        // Only now, since a comma may come encoded too.
+        tags.extend(value.split(',').map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned));
+    }
+    Ok(tags)
 }
 
 fn list(library: &Library, uri: &str, selection: &Selection, params: &Params) -> Value {

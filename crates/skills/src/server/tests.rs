@@ -1,3 +1,5 @@
+mod lists;
+
 use std::fs;
 use std::path::Path;
 
@@ -18,6 +20,11 @@ fn write(folder: &Path, path: &str, content: impl AsRef<[u8]>) {
     fs::write(file, content).unwrap();
 }
 
+/// A server of what is in a folder.
+fn server_of(folder: &Path, time_to_live: Duration) -> SkillsServer {
+    SkillsServer::new(scan(&[folder.to_path_buf()], &Limits::default(), None), time_to_live)
+}
+
 /// A server of a small shop, and the folder it was read from.
 fn shop() -> (tempfile::TempDir, SkillsServer) {
     let folder = tempfile::tempdir().unwrap();
@@ -25,8 +32,8 @@ fn shop() -> (tempfile::TempDir, SkillsServer) {
     write(folder.path(), "billing/refunds/mail.md", "Dear");
     write(folder.path(), "billing/refunds/logo.png", b"\x89PNG");
     write(folder.path(), "hr/payroll/SKILL.md", "---\nname: payroll\ndescription: Pay money\n---\n");
-    let library = scan(&[folder.path().to_path_buf()], &Limits::default(), None);
-    (folder, SkillsServer::new(library, Duration::ZERO))
+    let server = server_of(folder.path(), Duration::ZERO);
+    (folder, server)
 }
 
 fn ask(server: &SkillsServer, method: &str, params: Value) -> Value {
@@ -89,6 +96,7 @@ fn what_is_not_there_is_refused() {
     check("resources/read", "skill://billing/../../etc/passwd");
     check("resources/read", "skill://billing/%72efunds");
     check("resources/read", "skill://billing/*?owner=me");
+    check("resources/read", "skill://billing/*?tags=money&owner=me");
     check("skills/get", "skill://billing/refunds");
     check("skills/get", "skill://billing/refunds/mail.md");
     check("resources/directory/read", "skill://billing/refunds/SKILL.md");
@@ -218,8 +226,7 @@ fn a_category_tells_nothing_of_what_is_hidden_in_it() {
     write(folder.path(), "a/b/secret/SKILL.md", "plain");
     write(folder.path(), "a/open/SKILL.md", "plain");
     write(folder.path(), "a/open/more/file.md", "side");
-    let library = scan(&[folder.path().to_path_buf()], &Limits::default(), None);
-    let server = SkillsServer::new(library, Duration::ZERO);
+    let server = server_of(folder.path(), Duration::ZERO);
     let check = |uri: &str, hidden: Value, expected: &[&str]| {
         let params = json!({"uri": uri, "_meta": {HIDDEN: hidden}});
         let read = result(&server, "resources/directory/read", params);
