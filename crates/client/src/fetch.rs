@@ -99,48 +99,68 @@ impl From<HttpError> for FetchError {
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
+    use tokio::task::JoinHandle;
 
     use super::*;
 
-    /// What becomes of a request to a server that says `answer` and closes.
-    async fn fetched(
-        answer: &'static str,
-        limit: usize,
-    ) -> (Result<(StatusCode, Bytes), FetchError>, String) {
+    /// A server that says `answer` to one request and closes: where it is, and what it was asked.
+    async fn server(answer: &'static str) -> (SocketAddr, JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/keys?all=1", listener.local_addr().unwrap());
-        let server = tokio::spawn(async move {
+        let address = listener.local_addr().unwrap();
+        let heard = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 4096];
             let length = stream.read(&mut request).await.unwrap();
             stream.write_all(answer.as_bytes()).await.unwrap();
             String::from_utf8(request[..length].to_vec()).unwrap()
         });
+        (address, heard)
+    }
+
+    /// What becomes of a request to a URL at these addresses.
+    async fn asked(url: &str, addresses: &[SocketAddr], limit: usize) -> Result<Fetched, FetchError> {
         let headers = BTreeMap::from([("x-key".to_owned(), "secret".to_owned())]);
         let request = Fetch {
             method: &Method::GET,
-            url: &url,
+            url,
             headers: &headers,
             body: &Bytes::new(),
             patience: Duration::from_secs(10),
             limit,
         };
         assert!(!format!("{request:?}").contains("secret"));
-        let answer = fetch(request).await;
-        (answer, server.await.unwrap())
+        fetch_at(request, addresses).await
     }
 
     #[tokio::test]
     async fn a_request_is_sent_and_its_answer_read() {
-        let (answer, request) = fetched("HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnone", 4).await;
-        assert_eq!(answer.unwrap(), (StatusCode::NOT_FOUND, Bytes::from_static(b"none")));
+        let (address, heard) = server("HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnone").await;
+        let answer = asked(&format!("http://{address}/keys?all=1"), &[], 4).await.unwrap();
+        assert_eq!((answer.status, answer.body), (StatusCode::NOT_FOUND, Bytes::from_static(b"none")));
+        let request = heard.await.unwrap();
         assert!(request.starts_with("GET /keys?all=1 HTTP/1.1\r\n"), "{request}");
         assert!(request.to_lowercase().contains("x-key: secret\r\n"), "{request}");
     }
 
     #[tokio::test]
     async fn an_answer_that_is_too_long_is_refused() {
-        let (answer, _) = fetched("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde", 4).await;
+        let (address, _heard) = server("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde").await;
+        let answer = asked(&format!("http://{address}/"), &[], 4).await;
         assert!(answer.unwrap_err().to_string().contains('4'));
+    }
+
+    /// Who judged addresses relies on it that the name is not looked up again.
+    #[tokio::test]
+    async fn a_name_whose_addresses_are_given_is_not_looked_up() {
+        let (address, heard) = server("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+        let answer = asked("http://nowhere.invalid:81/keys", &[address], 4).await.unwrap();
+        assert_eq!(answer.status, StatusCode::OK);
+        let request = heard.await.unwrap();
+        assert!(request.to_lowercase().contains("\r\nhost: nowhere.invalid:81\r\n"), "{request}");
+        // Nor where the name leads to somebody who would answer.
+        let (known, _never) = server("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nname").await;
+        let (given, _heard) = server("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\ngiven").await;
+        let answer = asked(&format!("http://localhost:{}/", known.port()), &[given], 5).await.unwrap();
+        assert_eq!(answer.body, "given");
     }
 }
