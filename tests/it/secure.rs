@@ -1,8 +1,8 @@
-//! HTTPS, as curl speaks it.
+//! HTTPS: to clients, as curl speaks it, and to servers.
 
 use std::process::{Command, Output};
 
-use harness::{Gateway, Setup};
+use harness::{Client, Gateway, Setup, eventually};
 use serde_json::{Value, json};
 
 use crate::cells::scripted;
@@ -68,6 +68,24 @@ fn clients_must_show_a_certificate_where_that_is_asked() {
     let (own, key) = (certificate("client.pem"), certificate("client.key"));
     let answer = call(&gateway, &["--cert", &own, "--key", &key]);
     assert_eq!(answer["result"]["content"][0]["text"], "over TLS");
+}
+
+#[test]
+fn servers_are_spoken_to_over_https_where_their_authority_is_trusted() {
+    let far = setup().start();
+    let port = far.address().rsplit_once(':').unwrap().1;
+    let before = |authority: &str| {
+        let near = Setup::new().server("far", format!("https://localhost:{port}/mcp"));
+        near.variable("SSL_CERT_FILE", &certificate(authority)).start()
+    };
+    let trusting = before("ca.pem");
+    let client = Client::modern(&trusting);
+    eventually("the call arrives", || {
+        let exchange = client.call("far__s__echo", &json!({"text": "over TLS"}));
+        (exchange.answer["result"]["content"][0]["text"] == "over TLS").then_some(())
+    });
+    // A certificate that has issued no other.
+    before("client.pem").log().until("SSL_CERT_FILE");
 }
 
 #[test]

@@ -82,13 +82,23 @@ impl Endpoint {
         headers: &BTreeMap<String, String>,
         connect_timeout: Duration,
     ) -> Result<Endpoint, BadEndpoint> {
+        Endpoint::over(url, headers, connect_timeout, tls::Client::new)
+    }
+
+    /// The same with another way to set TLS up for a host.
+    fn over(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        connect_timeout: Duration,
+        tls: impl FnOnce(&str) -> Result<tls::Client, String>,
+    ) -> Result<Endpoint, BadEndpoint> {
         let parsed = Url::parse(url).map_err(BadEndpoint::NotAUrl)?;
         let no_host = || BadEndpoint::NoHttpHost;
         let host = parsed.host_str().ok_or_else(no_host)?.to_owned();
         let port = parsed.port_or_known_default().ok_or_else(no_host)?;
         let tls = match parsed.scheme() {
             "http" => None,
-            "https" => Some(tls::Client::new(&host).map_err(BadEndpoint::Tls)?),
+            "https" => Some(tls(&host).map_err(BadEndpoint::Tls)?),
             _ => return Err(no_host()),
         };
         let target = target_of(&parsed).ok_or_else(no_host)?;

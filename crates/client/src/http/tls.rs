@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -22,7 +22,10 @@ impl Client {
     /// Loads the machine's certificates once per process, with the first host that needs them.
     pub(super) fn new(host: &str) -> Result<Client, String> {
         static CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
-        let config = CONFIG.get_or_init(load).clone()?;
+        Client::with(CONFIG.get_or_init(load).clone()?, host)
+    }
+
+    fn with(config: Arc<ClientConfig>, host: &str) -> Result<Client, String> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(bare).map_err(|_| format!("'{host}' is not a host name"))?;
         Ok(Client { connector: TlsConnector::from(config), name })
@@ -30,7 +33,7 @@ impl Client {
 
     /// Makes a connection secret.
     pub(super) async fn wrap(&self, tcp: TcpStream) -> io::Result<Stream> {
-        let stream = self.connector.connect(self.name.clone(), tcp).await?;
+        let stream = self.connector.connect(self.name.clone(), tcp).await.map_err(explained)?;
         Ok(Stream::Secret(Box::new(stream)))
     }
 }
@@ -45,6 +48,11 @@ fn load() -> Result<Arc<ClientConfig>, String> {
                 .to_owned(),
         );
     }
+    trusting(roots)
+}
+
+/// Servers with certificates from these authorities are believed, for the names in their certificates.
+fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -52,6 +60,20 @@ fn load() -> Result<Arc<ClientConfig>, String> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(Arc::new(config))
+}
+
+/// Says what to do where a server has a certificate of its operator's own authority. Of other flaws it is said what they
+/// are; they are the server's to mend.
+fn explained(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    let Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) = cause else {
+        return error;
+    };
+    io::Error::new(
+        error.kind(),
+        "its certificate is from no authority that this machine trusts; add the authority to the machine's \
+         certificates, or name a file of trusted ones in the variable SSL_CERT_FILE",
+    )
 }
 
 /// A connection, secret or not.
@@ -113,3 +135,6 @@ impl AsyncWrite for Stream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
