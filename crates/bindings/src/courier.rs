@@ -10,7 +10,7 @@ use toolgate_client::fetch::{Fetch, FetchError, Fetched, fetch_at};
 use url::Url;
 
 use crate::binding::LONGEST_TIMEOUT;
-use crate::egress::{Denied, Egress, MOST_REDIRECTS};
+use crate::egress::{Denied, Egress, Found, MOST_REDIRECTS, look_up};
 use crate::request::Request;
 
 /// How long the pause before the first repetition is, and before any.
@@ -84,12 +84,21 @@ impl Courier {
 
     /// Sends a request once, and goes where the answer sends us as far as that is allowed.
     async fn follow(&self, request: &Request) -> Result<Fetched, Undelivered> {
+        self.follow_names(request, look_up).await
+    }
+
+    /// The same with another way to look names up.
+    async fn follow_names(
+        &self,
+        request: &Request,
+        look_up: impl Fn(&str, u16) -> Found,
+    ) -> Result<Fetched, Undelivered> {
         let mut url = Url::parse(&request.url)?;
         let mut headers = request.headers.clone();
         let egress = self.egress();
         let mut left = egress.redirects.min(MOST_REDIRECTS);
         loop {
-            let addresses = egress.addresses(&url).await?;
+            let addresses = egress.addresses(&url, &look_up).await?;
             let fetch = Fetch {
                 method: &request.method,
                 url: url.as_str(),

@@ -8,8 +8,11 @@ mod host_pattern;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::net::lookup_host;
 use url::{Host, Url};
 
@@ -64,6 +67,9 @@ pub enum Reach {
     Anywhere,
 }
 
+/// The addresses of a name, once they are found.
+pub type Found = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
+
 impl Default for Egress {
     fn default() -> Egress {
         Egress { allow: Vec::new(), private: Vec::new(), redirects: 0, max_answer_bytes: 4 * 1024 * 1024 }
@@ -111,8 +117,13 @@ impl Egress {
         Ok(good)
     }
 
-    /// Looks a host up, where the rules allow to ask it, and gives the addresses that may be connected to.
-    pub async fn addresses(&self, url: &Url) -> Result<Vec<SocketAddr>, Denied> {
+    /// Looks a host up, by [`look_up`] or another way, where the rules allow to ask it, and gives the addresses that may
+    /// be connected to.
+    pub async fn addresses(
+        &self,
+        url: &Url,
+        look_up: impl Fn(&str, u16) -> Found,
+    ) -> Result<Vec<SocketAddr>, Denied> {
         self.reach(url)?;
         let port = url.port_or_known_default().ok_or(Denied::NoHttp)?;
         match url.host().ok_or(Denied::NoHttp)? {
@@ -120,8 +131,7 @@ impl Egress {
             Host::Ipv6(ip) => self.choose(url, [SocketAddr::new(IpAddr::V6(ip), port)]),
             Host::Domain(name) => {
                 let unknown = |cause: String| Denied::Unknown { host: name.to_owned(), cause };
-                let found: Vec<SocketAddr> =
-                    lookup_host((name, port)).await.map_err(|error| unknown(error.to_string()))?.collect();
+                let found = look_up(name, port).await.map_err(|error| unknown(error.to_string()))?;
                 if found.is_empty() {
                     return Err(unknown("the name has no address".to_owned()));
                 }
@@ -129,6 +139,12 @@ impl Egress {
             }
         }
     }
+}
+
+/// Looks a name up as this machine does.
+pub fn look_up(name: &str, port: u16) -> Found {
+    let name = name.to_owned();
+    async move { Ok(lookup_host((name, port)).await?.collect()) }.boxed()
 }
 
 fn place(host: &str, port: u16, usual_port: u16) -> String {

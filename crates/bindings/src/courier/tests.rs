@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
+use std::future::ready;
+use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -110,4 +113,50 @@ async fn answers_have_a_limit_in_length_and_time() {
     let patience = Duration::from_millis(50);
     let sent = courier(&["127.0.0.1:*"], 0).send(&request(Method::GET, port), patience, 3).await;
     assert!(matches!(sent, Err(Undelivered::TooSlow(_))), "{sent:?}");
+}
+
+/// What a name that leads to this machine is found to be.
+fn here(port: u16) -> Found {
+    ready(Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])).boxed()
+}
+
+/// Whoever answers for a name could answer differently the next time: a name is looked up once for each request, and
+/// the connection goes to an address that was judged.
+#[tokio::test]
+async fn a_name_is_looked_up_once_and_only_judged_addresses_are_connected_to() {
+    let end = script(vec![reply("200 OK", "")]).await;
+    let moved = format!("location: http://second.invalid:{}/b\r\n", end.port);
+    let start = script(vec![reply("302 Found", &moved)]).await;
+    let looked_up = Mutex::new(Vec::new());
+    let look_up = |name: &str, port: u16| {
+        looked_up.lock().unwrap().push(name.to_owned());
+        here(port)
+    };
+    let mut asked = request(Method::GET, start.port);
+    asked.url = format!("http://first.invalid:{}/a", start.port);
+    let sent = courier(&["*.invalid:*"], 1).follow_names(&asked, look_up).await;
+    assert_eq!(sent.unwrap().status, StatusCode::OK);
+    assert_eq!(*looked_up.lock().unwrap(), ["first.invalid", "second.invalid"]);
+    let heard = end.heard.lock().unwrap();
+    let host = format!("host: second.invalid:{}\r\n", end.port);
+    assert!(heard[0].to_lowercase().contains(&host), "{}", heard[0]);
+}
+
+#[tokio::test]
+async fn a_public_name_that_leads_here_is_not_asked_however_it_is_reached() {
+    let inside = script(vec![reply("200 OK", "")]).await;
+    let moved = format!("location: http://shop.invalid:{}/b\r\n", inside.port);
+    let start = script(vec![reply("302 Found", &moved)]).await;
+    let mut egress = Egress::clone(&courier(&["127.0.0.1:*"], 3).egress());
+    egress.allow = vec![HostPattern::parse("shop.invalid:*").unwrap()];
+    let courier = Courier::new(egress);
+    for url in
+        [format!("http://shop.invalid:{}/b", inside.port), format!("http://127.0.0.1:{}/a", start.port)]
+    {
+        let asked = Request { url, ..request(Method::GET, start.port) };
+        let sent = courier.follow_names(&asked, |_, port| here(port)).await;
+        assert!(matches!(sent, Err(Undelivered::Denied(Denied::Private(_)))), "{}: {sent:?}", asked.url);
+    }
+    assert_eq!(start.heard.lock().unwrap().len(), 1);
+    assert!(inside.heard.lock().unwrap().is_empty());
 }

@@ -140,7 +140,7 @@ fn what_names_no_host_is_refused() {
 /// What the rules make of an address written in any way, when everything public is allowed.
 async fn judged(url: &str) -> Result<Vec<SocketAddr>, Denied> {
     let egress = Egress { allow: patterns(&["*:*"]), ..Egress::default() };
-    egress.addresses(&Url::parse(url).unwrap()).await
+    egress.addresses(&Url::parse(url).unwrap(), look_up).await
 }
 
 #[tokio::test]
