@@ -55,6 +55,49 @@ problem file [FOLDER]/state/session.key: other users can read it
 }
 
 #[test]
+fn the_python_of_handlers_is_looked_at() {
+    let without = "#!/bin/sh\necho Traceback >&2\necho \"ModuleNotFoundError: No module named 'toolgate'\" >&2\nexit 1\n";
+    // It has the package where that is asked for as the worker would be started.
+    let with = "#!/bin/sh\n[ \"$*\" = '-c import toolgate.worker' ]\n";
+    let file = "handlers:\n  bare: {modules: [orders.py], python: ./bare}\n  \
+                gone: {modules: [orders.py], python: ./gone/python3}\n  \
+                good: {modules: [orders.py], python: ./good}\n  \
+                project: {modules: [orders.py], uv: shop}\n";
+    let scene = Scene::with(&[
+        ("toolgate.yaml", file),
+        ("orders.py", ""),
+        ("shop/pyproject.toml", ""),
+        ("bare", without),
+        ("good", with),
+        ("bin/uv", without),
+    ]);
+    for program in ["bare", "good", "bin/uv"] {
+        std::fs::set_permissions(scene.path(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", scene.path("bin").display());
+    scene.variable("PATH", &path).check(
+        &["doctor", "--offline"],
+        1,
+        str![[r#"
+ok configuration: [FOLDER]/toolgate.yaml is valid
+ok program [FOLDER]/bare: [FOLDER]/bare
+problem program [FOLDER]/gone/python3: not found; needed by gone
+   install Python 3: https://www.python.org/downloads/
+ok program [FOLDER]/good: [FOLDER]/good
+ok program uv: [FOLDER]/bin/uv
+problem handlers bare: [FOLDER]/bare cannot import toolgate: ModuleNotFoundError: No module named 'toolgate'
+   in a checkout of Toolgate: [FOLDER]/bare -m pip install ./python; or name another Python
+ok handlers good: [FOLDER]/good has the package toolgate
+problem handlers project: uv cannot import toolgate: ModuleNotFoundError: No module named 'toolgate'
+   in a checkout of Toolgate: uv add --project [FOLDER]/shop ./python
+ok state folder: [FOLDER]/home/.local/state/toolgate will be made at the first start
+
+"#]],
+        str![],
+    );
+}
+
+#[test]
 fn a_port_that_is_taken_is_found() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();

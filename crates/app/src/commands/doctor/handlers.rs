@@ -24,7 +24,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
                 Ok(()) => Finding::ok(subject, format!("{interpreter} has the package toolgate")),
                 Err(why) => {
                     let what = format!("{interpreter} cannot import toolgate: {why}");
-                    Finding::problem(subject, what, remedy(interpreter))
+                    Finding::problem(subject, what, remedy(interpreter, server))
                 }
             });
         }
@@ -32,11 +32,17 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     findings
 }
 
-fn remedy(interpreter: &str) -> String {
-    if interpreter == "uv" {
-        return "add it to the project: uv add toolgate".to_owned();
+/// The package comes with Toolgate's sources. The name alone would install what somebody else may have called so.
+fn remedy(interpreter: &str, server: &ServerConfig) -> String {
+    let project = server.args.iter().skip_while(|argument| *argument != "--project").nth(1);
+    match project.filter(|_| interpreter == "uv") {
+        Some(project) => format!("in a checkout of Toolgate: uv add --project {project} ./python"),
+        None => {
+            format!(
+                "in a checkout of Toolgate: {interpreter} -m pip install ./python; or name another Python"
+            )
+        }
     }
-    format!("install it: {interpreter} -m pip install toolgate, or name another Python")
 }
 
 /// Imports the worker as it would be started.
