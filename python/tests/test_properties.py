@@ -215,7 +215,7 @@ def test_fitting_arguments_arrive(generated: Generated, data: st.DataObject) -> 
     received = tool.call(positional, keywords)
     assert set(received) == set(generated.kinds)
     for name in given_names:
-        expected = TypeAdapter(generated.kinds[name].annotation).validate_json(json.dumps(arguments[name]))
+        expected = TypeAdapter(generated.kinds[name].annotation).validate_json(json.dumps(arguments[name]), strict=True)
         if not has_bytes(generated.kinds[name]):
             assert received[name] == expected
     for name in set(generated.defaults) - set(given_names):
