@@ -8,27 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from operator import getitem
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BeforeValidator
+
+from toolgate.parts import with_parts
 
 
 def readable(annotation: Any) -> Any:
     """Return a type that means the same and can be read from JSON."""
-    origin, parts = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        members = [part for part in parts if isinstance(part, Enum)]
+    if get_origin(annotation) is Literal:
+        members = [part for part in get_args(annotation) if isinstance(part, Enum)]
         return Annotated[annotation, BeforeValidator(_by_value(members))] if members else annotation
-    if origin is Annotated:
-        inner = readable(parts[0])
-        return annotation if inner is parts[0] else getitem(Annotated, (inner, *parts[1:]))
-    # The arguments of a callable are a list, which no type of JSON has.
-    rebuilt = tuple(part if isinstance(part, list) else readable(part) for part in parts)
-    if all(new is old for new, old in zip(rebuilt, parts, strict=True)):
-        return annotation
-    return getitem(Union if origin is UnionType else origin, rebuilt)
+    return with_parts(annotation, readable)
 
 
 def _by_value(members: list[Enum]) -> Callable[[Any], Any]:

@@ -27,7 +27,8 @@ from pydantic_core.core_schema import CoreSchema
 from toolgate.content import CONTENT_TYPES, Result
 from toolgate.errors import HandlerError
 from toolgate.literals import readable
-from toolgate.signature import REQUIRED, Parameter, Signature, types_within
+from toolgate.parts import types_within
+from toolgate.signature import REQUIRED, Parameter, Signature
 
 JsonSchema = dict[str, Any]
 """A JSON Schema document."""

@@ -15,6 +15,8 @@ from typing import Any
 
 from toolgate.context import Context
 from toolgate.errors import HandlerError
+from toolgate.parts import types_within
+from toolgate.typed_dicts import understood
 
 REQUIRED: Any = inspect.Parameter.empty
 """The default of a parameter that has none."""
@@ -113,13 +115,6 @@ def read(function: Callable[..., Any], name: str) -> Signature:
     return Signature(tuple(parameters), tuple(slots), returns, is_async)
 
 
-def types_within(annotation: Any) -> typing.Iterator[Any]:
-    """Go through a type and everything it is made of: `list[int] | None` gives itself, both sides, and `int`."""
-    yield annotation
-    for part in typing.get_args(annotation):
-        yield from types_within(part)
-
-
 def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
     # `x: int = None` means that None is allowed, as type checkers read it for years.
     if parameter.default is None and not _is_nullable(annotation):
@@ -136,10 +131,10 @@ def _resolved(function: Callable[..., Any], name: str, annotation: Any, refuse: 
         hints = typing.get_type_hints(
             holder, globalns=getattr(function, "__globals__", {}), localns=_names_around(function), include_extras=True
         )
+        return understood(hints[name])
     except Exception as error:
         what = "the return type" if name == "return" else f"the type of parameter '{name}'"
         raise refuse(f"{what}, {annotation!r}, cannot be resolved: {error}") from error
-    return hints[name]
 
 
 def _names_around(function: Callable[..., Any]) -> dict[str, Any]:
