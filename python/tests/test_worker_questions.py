@@ -71,6 +71,25 @@ def test_answer_that_does_not_fit(shared_worker: Worker) -> None:
     assert "sure" in done["content"][0]["text"]
 
 
+def test_a_question_that_no_form_can_hold_names_the_field(shared_worker: Worker) -> None:
+    result = shared_worker.call("ask_too_much")
+    assert result["isError"] is True
+    assert "form 'Delivery': the field 'to' is more than a form can hold" in result["content"][0]["text"]
+    assert "scene.py" in shared_worker.log()
+
+
+@pytest.mark.parametrize(("content", "text"), [({}, None), ({"text": "soon"}, "soon")])
+def test_what_may_be_left_out_is(shared_worker: Worker, content: Message, text: str | None) -> None:
+    asked = shared_worker.call("ask_for_note")
+    ((key, question),) = asked["inputRequests"].items()
+    assert question["params"]["requestedSchema"] == {
+        "type": "object",
+        "properties": {"text": {"type": "string", "title": "Text"}},
+    }
+    done = ask_again(shared_worker, "ask_for_note", asked, {key: {"action": "accept", "content": content}})
+    assert done["result"]["structuredContent"] == {"result": f"Note(text={text!r})"}
+
+
 def test_missing_answers_are_asked_for_again(shared_worker: Worker) -> None:
     asked = shared_worker.call("confirm", what="wait")
     again = ask_again(shared_worker, "confirm", asked, {}, what="wait")["result"]

@@ -130,9 +130,13 @@ class Context:
         self._link.log("error", data, None)
 
     async def elicit(self, message: str, form: type[M]) -> Answer[M]:
-        """Ask the user to fill in a form, in an async handler. The fields of the form must be of simple types.
+        """Ask the user to fill in a form, in an async handler.
+
+        Its fields are texts, numbers, yes or no, choices among texts (`Literal` or `Enum`), or lists of such choices; each of
+        them may be `Optional`.
 
         Raises:
+            HandlerError: A field is more than a form can hold.
             ElicitationUnavailableError: The client cannot ask its user, or the answer took too long.
 
         """
@@ -148,7 +152,7 @@ class Context:
         return Answer(_action(reply))
 
     def _ask(self, message: str, form: type[BaseModel]) -> Future[dict[str, Any]]:
-        from toolgate.schema import question_schema  # it imports this module
+        from toolgate.forms import question_schema  # most handlers ask nothing
 
         params = {"mode": "form", "message": message, "requestedSchema": question_schema(form)}
         return self._link.ask(params, "form")

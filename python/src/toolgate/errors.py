@@ -37,4 +37,4 @@ class ElicitationUnavailableError(ToolError):
 
 
 class HandlerError(Exception):
-    """A handler cannot be served. The message says which, where it is defined, and what to change."""
+    """A handler cannot be served, or its question not be asked. The message says which, where, and what to change."""

@@ -150,15 +150,6 @@ def output_of(returns: Any) -> Output | None:
         raise HandlerError(f"the return type {_shown(returns)} has no JSON schema: {_reason(error)}") from error
 
 
-def question_schema(model: type[BaseModel]) -> JsonSchema:
-    """Write the schema of a form. Forms are flat: the specification allows only simple fields in them."""
-    schema = dict(model.model_json_schema())
-    definitions = schema.pop("$defs", {})
-    for name, field in schema.get("properties", {}).items():
-        schema["properties"][name] = _flat(field, definitions)
-    return {key: value for key, value in schema.items() if key in ("type", "properties", "required")}
-
-
 class _Untitled(GenerateJsonSchema):
     """Leaves out the titles that pydantic makes of names: a model has to read every one of them, and learns nothing."""
 
@@ -253,14 +244,6 @@ def _wrapped(schema: JsonSchema) -> JsonSchema:
     definitions = schema.pop("$defs", None)
     wrapper: JsonSchema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
     return wrapper if definitions is None else {**wrapper, "$defs": definitions}
-
-
-def _flat(field: JsonSchema, definitions: JsonSchema) -> JsonSchema:
-    reference = field.get("$ref", "")
-    if not reference:
-        return field
-    aside = {key: value for key, value in field.items() if key != "$ref"}
-    return {**definitions.get(reference.removeprefix("#/$defs/"), {}), **aside}
 
 
 def _shown(annotation: Any) -> str:

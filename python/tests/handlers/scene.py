@@ -38,6 +38,15 @@ class Confirmation(BaseModel):
     amount: Annotated[int, Field(ge=0)] = 1
 
 
+class Delivery(BaseModel):
+    to: Confirmation
+    note: str | None = None
+
+
+class Note(BaseModel):
+    text: str | None = None
+
+
 @handler
 def add(a: int, b: int = 10) -> int:
     """Add two numbers.
@@ -139,6 +148,18 @@ async def confirm_both(ctx: Context) -> list[str]:
     """Ask the user two things at a time."""
     answers = await asyncio.gather(ctx.elicit("left", Confirmation), ctx.elicit("right", Confirmation))
     return [answer.action for answer in answers]
+
+
+@handler
+async def ask_too_much(ctx: Context) -> str:
+    """Ask with a form inside of a form."""
+    return (await ctx.elicit("Where to?", Delivery)).action
+
+
+@handler
+def ask_for_note(ctx: Context) -> str:
+    """Ask for what may be left out."""
+    return repr(ctx.elicit_blocking("A note?", Note).data)
 
 
 @handler
