@@ -100,6 +100,8 @@ class Tool:
             return self.function(*positional, **keywords)
         session = self._session()
         manager = session if isinstance(session, AbstractContextManager) else nullcontext(session)
+        if manager is not session and isinstance(session, AbstractAsyncContextManager):
+            raise self._refusal("its session is an async context manager, which only an 'async def' can enter")
         with manager as entered:
             self._put_session(positional, keywords, entered)
             return self.function(*positional, **keywords)
