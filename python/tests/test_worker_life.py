@@ -43,6 +43,48 @@ def test_a_broken_file_does_not_harm_others(tmp_path: Path) -> None:
     assert "no_such_module" in log
 
 
+def test_a_package_is_served_as_a_whole(tmp_path: Path) -> None:
+    package = tmp_path / "shop"
+    (package / "stock").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import shop.prices\nfrom . import stock\nfrom .stock import count\n" + GOOD.replace("fine", "of_the_package")
+    )
+    (package / "prices.py").write_text("PRICE = 7\n")
+    (package / "stock/__init__.py").write_text(
+        "from toolgate import handler\nfrom ..prices import PRICE\n@handler\ndef count() -> int:\n    return PRICE\n"
+    )
+    # In a folder of files this one would be a source of its own, and refused.
+    (package / "alone.py").write_text("from .nowhere import nothing\n")
+    with Worker(str(package), "--strict") as worker:
+        assert worker.value("of_the_package") == 1
+        assert worker.value("count") == 7
+        assert len(worker.answer(worker.send("tools/list", {}))["result"]["tools"]) == 2
+    (package / "__init__.py").write_text("from .nowhere import nothing\n")
+    code, log = run_to_end([str(package)])
+    assert code == 2
+    assert "__init__.py:1: ModuleNotFoundError: No module named 'shop.nowhere'" in log
+
+
+NOISY = """
+import os, subprocess, sys
+print("printed")
+sys.stdout.write("written\\n")
+sys.stdout.flush()
+os.write(1, b"raw\\n")
+subprocess.run(["sh", "-c", "echo child; read line; echo got:$line"], check=True)
+"""
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_a_module_may_print_while_it_is_imported(tmp_path: Path, era: str) -> None:
+    (tmp_path / "noisy.py").write_text(NOISY + GOOD)
+    with Worker(str(tmp_path / "noisy.py"), era=era) as worker:
+        # The request waits in the pipe while the module is imported, where a child must not find it.
+        assert worker.value("fine") == 1
+        assert worker.kept == []
+        assert set(worker.log().split()) >= {"printed", "written", "raw", "child", "got:"}
+
+
 LAZY = """
 class Lazy:
     def __getattr__(self, name):

@@ -153,3 +153,43 @@ def test_legacy_cancellation_of_a_question(legacy: Worker) -> None:
     reply(legacy, question, ACCEPTED)
     assert legacy.value("add", a=1) == 11
     assert legacy.kept == []
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26"])
+def test_clients_from_before_there_were_questions(version: str) -> None:
+    with Worker(era="legacy", version=version, capabilities={}) as worker:
+        assert worker.greeting["protocolVersion"] == version
+        assert worker.value("add", a=1) == 11
+        for name, arguments in (("confirm", {"what": "ship"}), ("confirm_blocking", {}), ("sign_in", {})):
+            result = worker.call(name, **arguments)
+            assert result["isError"] is True
+            assert "cannot ask" in result["content"][0]["text"]
+        assert worker.kept == []
+
+
+@pytest.mark.parametrize(
+    ("version", "members"),
+    [("2025-11-25", {"mode", "message", "requestedSchema"}), ("2025-06-18", {"message", "requestedSchema"})],
+)
+def test_only_clients_who_know_links_are_told_that_it_is_a_form(version: str, members: set[str]) -> None:
+    with Worker(era="legacy", version=version) as worker:
+        assert worker.greeting["protocolVersion"] == version
+        request_id = worker.start_call("confirm", what="ship")
+        question = worker.read()
+        assert question["params"].keys() == members
+        reply(worker, question, ACCEPTED)
+        assert worker.answer(request_id)["result"]["structuredContent"] == {"result": "ship: True 3"}
+
+
+def test_a_link_is_not_sent_where_it_would_be_taken_for_a_form() -> None:
+    links: Message = {"elicitation": {"form": {}, "url": {}}}
+    with Worker(era="legacy", version="2025-06-18", capabilities=links) as worker:
+        worker.start_call("sign_in")
+        # Not a question, which nobody would answer.
+        assert "cannot ask" in worker.read()["result"]["content"][0]["text"]
+    with Worker(era="legacy", capabilities=links) as worker:
+        request_id = worker.start_call("sign_in")
+        question = worker.read()
+        assert question["params"]["mode"] == "url"
+        reply(worker, question, {"action": "accept"})
+        assert worker.answer(request_id)["result"]["structuredContent"] == {"result": "accept"}

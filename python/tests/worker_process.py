@@ -25,10 +25,21 @@ Message = dict[str, Any]
 class Worker:
     """Starts with the first message; ends with the `with` block, which fails if it does not end by itself."""
 
-    def __init__(self, *arguments: str, era: str = "modern", env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        era: str = "modern",
+        version: str = "2025-11-25",
+        capabilities: Message | None = None,
+        env: dict[str, str] | None = None,
+    ) -> None:
         self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 — closed with the process
         self.era = era
         """How it is spoken to: `short` is modern with calls in short, as a gateway sends them."""
+        self._version = version
+        self._capabilities: Message = {"elicitation": {}} if capabilities is None else capabilities
+        self.greeting: Message = {}
+        """What it said of itself to a legacy client."""
         env = {**({"TOOLGATE_GATEWAY": "1"} if era == "short" else {}), **(env or {})}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "toolgate.worker", *(arguments or (SCENE,))],
@@ -40,9 +51,9 @@ class Worker:
 
     def __enter__(self) -> Worker:
         if self.era == "legacy":
-            about = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}
+            about = {"protocolVersion": self._version, "capabilities": self._capabilities}
             client = {"clientInfo": {"name": "scene", "version": "9"}}
-            self.answer(self.send("initialize", {**about, **client}))
+            self.greeting = self.answer(self.send("initialize", {**about, **client}))["result"]
             self.notify("notifications/initialized", {})
         if self.era == "short":
             tools = self.answer(self.send("tools/list", {}))["result"]["tools"]

@@ -32,6 +32,9 @@ MOST_OPEN = 1000
 PATIENCE = 600.0
 """How many seconds a user has to answer."""
 
+MODES_SINCE = "2025-11-25"
+"""The revision before which every question was a form, and did not say so."""
+
 Reply: TypeAlias = "Future[dict[str, Any]]"
 
 
@@ -53,7 +56,8 @@ class Questions:
         if call.is_cancelled:
             reply.set_exception(CallCancelledError("the call was cancelled"))
             return reply
-        if not _can_answer(self._server.capabilities_of(call), mode):
+        knows_modes = call.modern or self._server.peer.version >= MODES_SINCE
+        if not _can_answer(self._server.capabilities_of(call), mode) or (mode == "url" and not knows_modes):
             reply.set_exception(ElicitationUnavailableError("the client cannot ask its user questions of this kind"))
             return reply
         with self._lock:
@@ -67,7 +71,7 @@ class Questions:
                 self._park(call)
             else:
                 self._sent[key] = (call, time.monotonic() + PATIENCE)
-                if self._server.peer.version < "2025-11-25":
+                if not knows_modes:
                     params = {name: value for name, value in params.items() if name != "mode"}
                 self._server.output.send(messages.request(key, "elicitation/create", params))
         self._server.wake()
