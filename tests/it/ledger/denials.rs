@@ -48,7 +48,7 @@ fn who_looks_for_what_is_hidden_otherwise_than_by_using_it_leaves_a_trace() {
     // With two servers nobody is asked for what nobody lists.
     let second = company.config("", "").replace("servers:\n  shop:", "  other:");
     let policy = "policy: {rules: [{id: shut, effect: hide, resources: [\"shop://vault\"]},\n\
-         {id: shut, effect: hide, prompts: [vault]}]}\n";
+         {id: dark, effect: hide, prompts: [vault]}]}\n";
     let config = shop.config("", &format!("{second}callers: {{trust_client_id_header: true}}\n{policy}"));
     let mut gateway = Setup::new().config(&config).start();
     let client = caller(&gateway, Era::Legacy, "anna");

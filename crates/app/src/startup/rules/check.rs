@@ -234,11 +234,11 @@ mod tests {
         );
         check(
             "policy:\n  approval:\n    - {mode: always, resources: [\"\"]}\n",
-            "3:33: policy.approval[0].resources[0]: the pattern is empty",
+            "3:34: policy.approval[0].resources[0]: the pattern is empty",
         );
         check(
             "policy:\n  approval:\n    - {mode: always, prompts: [\"\"]}\n",
-            "3:31: policy.approval[0].prompts[0]: the pattern is empty",
+            "3:32: policy.approval[0].prompts[0]: the pattern is empty",
         );
         check("ledger:\n  redact:\n    - {paths: [no slash]}\n", "3:");
         check("ledger:\n  redact:\n    - {keys: [a], replace: X}\n    - {keys: [b]}\n", "");
