@@ -4,7 +4,8 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use toolgate_protocol::era::{Envelope, Outgoing, answer};
 use toolgate_protocol::message::{Field, Unreadable, split_batch};
-use toolgate_protocol::{Era, Kind, Message, Method};
+use toolgate_protocol::object::elements;
+use toolgate_protocol::{Era, Kind, Message, Method, short_call};
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
@@ -45,6 +46,16 @@ fn check_request(message: &Message, from: Era, to: Era) {
     assert_eq!(written.method_name(), message.method_name());
     assert_eq!(written.id(), message.id().map(|_| b"42".as_slice()));
     assert_eq!(written.field(Field::Arguments), message.field(Field::Arguments));
+    check_in_short(message);
+}
+
+/// A call in short is one line of JSON that holds what the call does.
+fn check_in_short(message: &Message) {
+    let Some(written) = short_call::write(42, None, "m\"", message) else { return };
+    let parts = elements(&written).unwrap_or_default();
+    let arguments = message.field(Field::Arguments).unwrap_or(b"{}");
+    let name = message.field(Field::Name).unwrap_or_default();
+    assert_eq!(parts, [b"42".as_slice(), name, arguments, br#""m\"""#], "{}", written.escape_ascii());
 }
 
 fn check_answer(message: &Message, from: Era, to: Era) {

@@ -31,10 +31,12 @@ def add(a: int, b: int = 1) -> int:
     return a + b
 
 
-def server() -> tuple[Server, Collected]:
+def server(*, is_behind_gateway: bool = False) -> tuple[Server, Collected]:
     registry, output = Registry(), Collected()
     registry.add(Tool(add, Declaration()))
-    return Server(registry, [], output, development=False), output
+    talker = Server(registry, [], output, development=False)
+    talker.is_behind_gateway = is_behind_gateway
+    return talker, output
 
 
 JSON = st.recursive(
@@ -80,4 +82,28 @@ def test_property_5_answers(messages: list[Any]) -> None:
             assert ("result" in answer) != ("error" in answer)
             assert answer.get("error", {}).get("code") != -32603
         assert len(output.lines) <= 1
+    assert talker.calls == {}
+
+
+MARK = Tool(add, Declaration()).definition["_meta"]["io.toolgate/short-call"]
+ENTRIES = st.tuples(
+    st.integers(0, 9) | JSON, st.just("add") | JSON, st.fixed_dictionaries({"a": JSON}) | JSON, st.just(MARK) | JSON
+).map(list)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ENTRIES | st.lists(JSON, max_size=5), min_size=1, max_size=5))
+def test_property_5_answers_to_calls_in_short(entries: list[list[Any]]) -> None:
+    talker, output = server(is_behind_gateway=True)
+    received: Any = talker.read([json.dumps(entry).encode() for entry in entries])
+    for entry, line in zip(entries, received, strict=True):
+        output.lines.clear()
+        call = talker.receive(line)
+        if call is not None:
+            call.run()
+        output.flush()
+        (answer,) = output.lines
+        assert answer["id"] == (entry[0] if entry and type(entry[0]) is int else None)
+        assert ("result" in answer) != ("error" in answer)
+        assert answer.get("error", {}).get("code") != -32603
     assert talker.calls == {}
