@@ -198,7 +198,8 @@ fn record_denial(
         price_settled: 0,
         policy_revision,
     };
-    recorder.write(draft, &end).map_err(refuse::withheld)
+    // Nothing has run, so it may be tried again.
+    recorder.write(draft, &end).map_err(|_| refuse::unrecorded())
 }
 
 /// Why a request was denied, for the record; a client must not learn all of it.
