@@ -22,6 +22,7 @@ Written = tuple[bytes, bytes]
 
 LONGEST_MESSAGE = 4000
 """How many characters of an exception's message are passed on."""
+_QUOTE = ord('"')
 
 
 def write(value: Any, output: Output | None) -> Written:
@@ -36,7 +37,7 @@ def write(value: Any, output: Output | None) -> Written:
             written = output.write(value)
         except ValueError as error:
             raise ToolError(f"the handler returned a {type(value).__name__}, which is not what it declares") from error
-        return _value(written, wrapped=output.is_wrapped), b""
+        return _value(written, output.is_wrapped), b""
     if value is None:
         return b'"content":[]', b""
     if isinstance(value, Result):
@@ -45,7 +46,7 @@ def write(value: Any, output: Output | None) -> Written:
         parts = value if isinstance(value, (list, tuple)) else [value]
         return b'"content":' + to_json([_block(part) for part in parts]), b""
     written = _json(value)
-    return _value(written, wrapped=not written.startswith(b"{")), b""
+    return _value(written, not written.startswith(b"{")), b""
 
 
 def message_of(error: BaseException) -> str:
@@ -74,11 +75,12 @@ def write_failure(error: BaseException, traceback: str | None) -> Written:
     return b'"content":' + content + b',"isError":true', b'"io.toolgate/error":' + to_json(about, fallback=str)
 
 
-def _value(written: bytes, *, wrapped: bool) -> bytes:
+def _value(written: bytes, is_wrapped: bool) -> bytes:
     # What is a JSON text, dates and amounts included, is shown without quotes; everything else as its JSON.
-    text = written if written.startswith(b'"') else to_json(written.decode())
-    structured = b'{"result":' + written + b"}" if wrapped else written
-    return b'"content":[{"type":"text","text":' + text + b'}],"structuredContent":' + structured
+    text = written if written[0] == _QUOTE else to_json(written.decode())
+    if is_wrapped:
+        return b'"content":[{"type":"text","text":%b}],"structuredContent":{"result":%b}' % (text, written)
+    return b'"content":[{"type":"text","text":%b}],"structuredContent":%b' % (text, written)
 
 
 def _by_hand(result: Result) -> Written:

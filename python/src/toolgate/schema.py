@@ -86,20 +86,22 @@ class Arguments:
         """
         if self._plain is None:
             return self.validate(arguments)
-        values, given = [], 0
+        values, defaults = [], 0
         for name, kinds, default in self._plain:
             value = arguments.get(name, REQUIRED)
             kind = type(value)
             # A number that is too large for a float has become infinity.
             if kind in kinds and (kind is not float or math.isfinite(value)):
-                given += 1
+                values.append(value)
             elif value is REQUIRED and default is not REQUIRED:
-                value = default
+                values.append(default)
+                defaults += 1
             else:
                 # A whole number for a float, a null for what is left out.
                 return self.validate(arguments)
-            values.append(value)
-        return self._placed(values) if given == len(arguments) else self.validate(arguments)
+        if len(values) - defaults != len(arguments):
+            return self.validate(arguments)
+        return self._placed(values) if self._keywords else (values, {})
 
     def _placed(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         if not self._keywords:

@@ -26,12 +26,14 @@ class Pace:
     the handler gets another chance; if it is slow again, it gets the next one later.
     """
 
-    __slots__ = ("_doubt", "_expected")
+    __slots__ = ("_doubt", "_expected", "is_in_doubt")
 
     FIRST_DOUBT = 4
     MOST_DOUBT = 256
 
     def __init__(self) -> None:
+        self.is_in_doubt = False
+        """Whether there is anything to guess, or to take note of when a call did not take long."""
         self._doubt = self.FIRST_DOUBT
         self._expected = 0
 
@@ -44,12 +46,15 @@ class Pace:
 
     def was_slow(self) -> None:
         """Take note of a call that took long although it was not expected to."""
+        self.is_in_doubt = True
         self._expected = self._doubt
         self._doubt = min(self._doubt * 2, self.MOST_DOUBT)
 
     def was_fast(self) -> None:
         """Take note of a call that did not."""
         self._doubt = self.FIRST_DOUBT
+        # A call that ran at the same time may have been slow.
+        self.is_in_doubt = self._expected > 0
 
 
 class Tool:
@@ -81,7 +86,7 @@ class Tool:
         """What the threads that run plain handlers remember of it."""
 
     def prepare(
-        self, arguments: dict[str, Any], context: Context | None, *, are_checked: bool = False
+        self, arguments: dict[str, Any], context: Context | None, are_checked: bool = False
     ) -> tuple[list[Any], dict[str, Any]]:
         """Validate arguments, unless somebody else has, and add the context where the handler takes one.
 
@@ -89,10 +94,12 @@ class Tool:
             ValidationError: The arguments do not fit.
 
         """
-        positional, keywords = self.arguments.take(arguments) if are_checked else self.arguments.validate(arguments)
-        for slot in self._slots:
-            slot.put(positional, keywords, slot.default if slot.is_session else context)
-        return positional, keywords
+        placed = self.arguments.take(arguments) if are_checked else self.arguments.validate(arguments)
+        if self._slots:
+            positional, keywords = placed
+            for slot in self._slots:
+                slot.put(positional, keywords, slot.default if slot.is_session else context)
+        return placed
 
     def call(self, positional: list[Any], keywords: dict[str, Any]) -> Any:
         """Run a plain handler."""

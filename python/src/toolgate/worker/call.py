@@ -8,6 +8,7 @@ request that could be answered, so an outcome that arrives then is kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from toolgate.worker.server import Server
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""The metadata of a call that came without."""
 MOST_ERRORS = 20
 """How many faults of the arguments are named in an answer."""
 
@@ -33,10 +36,9 @@ _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "
 class Call:
     """A call on its way. It is the `Link` behind the handler's context."""
 
-    __slots__ = (
-        "_keywords", "_outcome", "_positional", "arguments", "is_cancelled", "meta", "modern", "questions",
-        "request_id", "send", "server", "task", "tool",
-    )  # fmt: skip
+    # What few calls have is said here, where it costs the others nothing.
+    task: asyncio.Task[None] | None = None
+    _outcome: Callable[[Any], bytes] | None = None
 
     def __init__(
         self,
@@ -44,9 +46,8 @@ class Call:
         request_id: Any,
         tool: Tool,
         arguments: dict[str, Any],
-        meta: Mapping[str, Any],
-        *,
-        modern: bool,
+        meta: Mapping[str, Any] = NOTHING,
+        modern: bool = False,
     ) -> None:
         self.server = server
         self.request_id = request_id
@@ -56,20 +57,19 @@ class Call:
         self.meta = meta
         self.modern = modern
         self.is_cancelled = False
-        self.task: asyncio.Task[None] | None = None
         self.send: Callable[[bytes], None] = server.output.send
         """How answers go out; whoever runs the call may know a cheaper way."""
         self.questions: dict[str, tuple[dict[str, Any], Future[dict[str, Any]]]] = {}
         """What was asked and not answered yet, by the key of the question."""
-        self._outcome: Callable[[Any], bytes] | None = None
         self._positional: list[Any]
         self._keywords: dict[str, Any]
 
-    def is_acceptable(self, *, are_checked: bool = False) -> bool:
-        """Validate the arguments; where they do not fit, the answer is given and the call is over."""
+    def is_acceptable(self, are_checked: bool) -> bool:
+        """Validate the arguments, unless somebody has; where they do not fit, the answer is given and the call is over."""
+        tool = self.tool
         try:
-            context = Context(self) if self.tool.needs_context else None
-            self._positional, self._keywords = self.tool.prepare(self.arguments, context, are_checked=are_checked)
+            context = Context(self) if tool.needs_context else None
+            self._positional, self._keywords = tool.prepare(self.arguments, context, are_checked)
         except ValidationError as error:
             data = _faults(error)
             self._answer(lambda to: messages.error(to, messages.INVALID_PARAMS, f"invalid arguments: {data['details']}", data))
@@ -167,13 +167,17 @@ class Call:
 
     def _complete(self, written: results.Written) -> None:
         members, meta = written
-        if self.request_id is None:
-            self._answer(lambda to: messages.result(to, members, meta, modern=self.modern))
+        request_id = self.request_id
+        if request_id is None:
+            self._answer(self._result_of(members, meta))
             return
         # The same as above for a call that is not parked, which nearly all are, without the detour.
         if not self.is_cancelled:
-            self.send(messages.result(self.request_id, members, meta, modern=self.modern))
+            self.send(messages.result(request_id, members, meta, self.modern))
         self.server.finished(self)
+
+    def _result_of(self, members: bytes, meta: bytes) -> Callable[[Any], bytes]:
+        return lambda to: messages.result(to, members, meta, self.modern)
 
     def _fail(self, error: BaseException) -> None:
         if self.is_cancelled:
@@ -201,8 +205,7 @@ class Call:
         traceback = log.traceback_of(error)
         expected = isinstance(error, ToolError) and error.__cause__ is None
         log.line("error", f"tool '{self.tool.name}' failed: {results.message_of(error) if expected else traceback}")
-        members, meta = results.write_failure(error, traceback if self.server.is_development else None)
-        return lambda to: messages.result(to, members, meta, modern=self.modern)
+        return self._result_of(*results.write_failure(error, traceback if self.server.is_development else None))
 
     def _answer(self, write: Callable[[Any], bytes]) -> None:
         if self.request_id is None and self.server.questions.keep(self, write):

@@ -40,6 +40,7 @@ class Crew:
     def __init__(self, descriptor: int, server: Server, size: int) -> None:
         self._descriptor = descriptor
         self._server = server
+        self._post = server.output.post
         self._size = size
         self._lock = Lock()
         self._standing_by = Condition(self._lock)
@@ -48,8 +49,10 @@ class Crew:
         self._lead_is_free = False
         self._leader = 0
         """The number of the present lead. A thread whose number is another one has been relieved."""
-        self._inline = 0
-        """The number of the call that the leader runs; 0 where it runs none."""
+        self._inline: list[int] = []
+        """The number of the call that the leader runs. Who takes it out has decided: the leader, that the call is done, or
+        the supervisor, that it takes too long. Each leader has a list of its own; to put in and to take out are one step each,
+        in which no other thread comes between, and cost a tenth of a lock."""
         self._counted = 0
         self._queue: deque[Call] = deque()
         self._lines: deque[bytes | list[Any]] = deque()
@@ -73,23 +76,32 @@ class Crew:
         if not self._is_watched:
             self._bell.wait(wait)
             return
-        seen = self._inline
+        seen = self._inline[:]
         time.sleep(TICK)
         with self._lock:
-            if seen and seen == self._inline:
+            if seen and seen == self._inline and self._taken_out():
                 self._relieve()
-            self._quiet_ticks = 0 if self._counted != self._looked_at else self._quiet_ticks + 1
-            self._looked_at = self._counted
-            if self._quiet_ticks >= QUIET_TICKS:
-                # With the next call the leader rings.
-                self._is_watched = False
+        self._quiet_ticks = 0 if self._counted != self._looked_at else self._quiet_ticks + 1
+        self._looked_at = self._counted
+        if self._quiet_ticks >= QUIET_TICKS:
+            # With the next call the leader rings. One that was counted just before this was said has not rung.
+            self._is_watched = False
+            with self._lock:
+                self._is_watched = self._counted != self._looked_at
 
     def wake(self) -> None:
         """Make `supervise` return soon. Signal handlers may call it."""
         self._bell.ring()
 
+    def _taken_out(self) -> bool:
+        """Take the leader's call from it; false where it is done."""
+        try:
+            self._inline.pop()
+        except IndexError:
+            return False
+        return True
+
     def _relieve(self) -> None:
-        self._inline = 0
         self._busy += 1
         self._pass_lead_on()
 
@@ -116,7 +128,7 @@ class Crew:
                 self._lead_is_free = False
                 lead = self._leader
             try:
-                relieved_by_call = self._take_the_lead(lead)
+                relieved_by_call = self._take_the_lead()
             except BaseException as error:
                 self._stumble(lead, error)
                 relieved_by_call = True
@@ -129,6 +141,7 @@ class Crew:
         log.line("error", f"a thread stumbled: {log.traceback_of(error)}")
         with self._lock:
             if self._leader == lead:
+                self._inline = []
                 self._relieve()
 
     def _run_queue(self) -> None:
@@ -144,9 +157,11 @@ class Crew:
             except BaseException as error:
                 log.line("error", f"a thread stumbled: {log.traceback_of(error)}")
 
-    def _take_the_lead(self, lead: int) -> bool:
+    def _take_the_lead(self) -> bool:
         """Read and run until relieved, which gives true, or until the pipe is closed."""
         server, lines = self._server, self._lines
+        inline: list[int] = []
+        self._inline = inline
         while True:
             if not lines:
                 server.loop.kick()
@@ -158,39 +173,37 @@ class Crew:
             deadline = time.monotonic() + COMPANY
             while lines:
                 call = server.receive(lines.popleft())
-                if call is not None and not self._run(call, lead):
+                if call is not None and not self._run(call, inline):
                     return True
                 if time.monotonic() > deadline:
                     server.loop.kick()
                     server.output.flush()
                     deadline = time.monotonic() + COMPANY
 
-    def _run(self, call: Call, lead: int) -> bool:
+    def _run(self, call: Call, inline: list[int]) -> bool:
         """Run a call, or let it queue. False where the lead was lost over it."""
-        tool = call.tool
         if self._busy >= self._size or self._queue:
             return self._let_queue(call)
-        if tool.pace.is_slow():
+        pace = call.tool.pace
+        if pace.is_in_doubt and pace.is_slow():
             return self._run_aside(call)
-        with self._lock:
-            self._counted += 1
-            self._inline = self._counted
+        self._counted += 1
+        inline.append(self._counted)
         if not self._is_watched:
             self._is_watched = True
             self._bell.ring()
         # The answer is written with the next ones, unless somebody else leads by then.
-        call.send = self._server.output.post
+        call.send = self._post
         call.run()
-        with self._lock:
-            keeps_lead = self._leader == lead
-            if keeps_lead:
-                self._inline = 0
-        if keeps_lead:
-            tool.pace.was_fast()
-        else:
-            tool.pace.was_slow()
+        try:
+            inline.pop()
+        except IndexError:
+            pace.was_slow()
             self._server.output.flush()
-        return keeps_lead
+            return False
+        if pace.is_in_doubt:
+            pace.was_fast()
+        return True
 
     def _run_aside(self, call: Call) -> bool:
         """Give the lead away, then run a call that will probably take long."""

@@ -41,13 +41,12 @@ _MODERN_END = b',"resultType":"complete","_meta":{' + _SERVER_META + b"}}}\n"
 _CACHEABLE = b',"ttlMs":60000,"cacheScope":"public"'
 
 
-def result(request_id: Any, members: bytes, meta: bytes, *, modern: bool, cacheable: bool = False) -> bytes:
+def result(request_id: Any, members: bytes, meta: bytes, modern: bool, *, cacheable: bool = False) -> bytes:
     """Write an answer, given the members of the result and of its `_meta`."""
-    answered = b"%d" % request_id if type(request_id) is int else to_json(request_id)
-    if members and not meta and not cacheable:
+    if members and not meta and not cacheable and type(request_id) is int:
         # What a call mostly ends with.
-        return b'{"jsonrpc":"2.0","id":%b,"result":{%b%b' % (answered, members, _MODERN_END if modern else b"}}\n")
-    start = b'{"jsonrpc":"2.0","id":' + answered + b',"result":{'
+        return b'{"jsonrpc":"2.0","id":%d,"result":{%b%b' % (request_id, members, _MODERN_END if modern else b"}}\n")
+    start = b'{"jsonrpc":"2.0","id":' + to_json(request_id) + b',"result":{'
     if modern:
         separator = b"," if members else b""
         members += separator + b'"resultType":"complete"'

@@ -161,7 +161,7 @@ class Server:
         if refusal is not None or tool is None:
             self.output.post(refusal or b"")
             return None
-        return self._begun(Call(self, request_id, tool, arguments, meta, modern=modern), are_checked=False)
+        return self._begun(Call(self, request_id, tool, arguments, meta, modern))
 
     def _called_in_short(self, entry: list[Any]) -> Call | None:
         if not short_calls.is_whole(entry):
@@ -178,17 +178,18 @@ class Server:
             self.output.post(messages.error(request_id, messages.EXECUTION_ERROR, _CHANGED, data))
             return None
         # Answered as in the era whose answers say no more than what came of the call.
-        return self._begun(Call(self, request_id, tool, arguments, {}, modern=False), are_checked=mark == tool.arguments.mark)
+        return self._begun(Call(self, request_id, tool, arguments), mark == tool.arguments.mark)
 
-    def _begun(self, call: Call, *, are_checked: bool) -> Call | None:
+    def _begun(self, call: Call, are_checked: bool = False) -> Call | None:
         """Take a call in. A plain handler's is returned, to be run."""
-        if self._is_stopping or len(self.calls) >= MOST_CALLS:
+        calls = self.calls
+        if self._is_stopping or len(calls) >= MOST_CALLS:
             reason = _STOPPING if self._is_stopping else _BUSY
             data = {"details": reason, "retryable": True}
             self.output.post(messages.error(call.request_id, messages.EXECUTION_ERROR, reason, data))
             return None
-        self.calls[call.request_id] = call
-        if not call.is_acceptable(are_checked=are_checked):
+        calls[call.request_id] = call
+        if not call.is_acceptable(are_checked):
             return None
         if call.tool.is_async:
             self.loop.submit(call)
