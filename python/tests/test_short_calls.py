@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from pydantic import AfterValidator, Field, ValidationError
-from worker_process import MODERN, Worker
+from worker_process import MODERN, SCENE, Worker
 
 from toolgate.declaration import Declaration
 from toolgate.tool import Tool
@@ -96,6 +97,29 @@ def test_a_cancelled_call_is_not_answered() -> None:
         worker.call("open_gate", name="short")
         assert worker.value("add", a=1) == 11
         assert worker.kept == []
+
+
+def test_one_that_takes_long_holds_up_no_other() -> None:
+    with Worker(era="short") as worker:
+        # The first of them takes the lead with it; what became of it is still answered, a failure as well as a result.
+        for name, said in (("wait_at_gate", {"structuredContent": {"result": "passed"}}), ("fail_at_gate", {"isError": True})):
+            waiting = [worker.start_call(name, name=name) for _ in range(8)]
+            assert worker.value("add", a=1) == 11
+            assert worker.kept == []
+            worker.call("open_gate", name=name)
+            for request_id in waiting:
+                assert said.items() <= worker.answer(request_id)["result"].items()
+
+
+def test_one_that_runs_when_the_worker_is_told_to_end_is_given_up() -> None:
+    with Worker(SCENE, "--grace", "0.1", era="short") as worker:
+        # Nothing else is asked, so that it may still be the leader who runs it.
+        stuck = worker.start_call("say_and_wait", name="never")
+        while "at the gate" not in worker.log():
+            pass
+        worker.process.send_signal(signal.SIGTERM)
+        error = worker.answer(stuck)["error"]
+        assert (error["code"], error["data"]["retryable"]) == (-32005, True)
 
 
 def test_lines_are_read_together_only_where_all_are_calls() -> None:

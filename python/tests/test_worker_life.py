@@ -112,8 +112,9 @@ def test_check_lists_the_tools() -> None:
     assert "tool 'add'" in log
 
 
-def test_calls_under_way_are_finished_at_the_end() -> None:
-    with Worker() as worker:
+@pytest.mark.parametrize("era", ["modern", "short"])
+def test_calls_under_way_are_finished_at_the_end(era: str) -> None:
+    with Worker(era=era) as worker:
         waiting = worker.start_call("wait_at_gate", name="end")
         opening = worker.start_call("open_gate", name="end")
         worker.close()
@@ -121,8 +122,9 @@ def test_calls_under_way_are_finished_at_the_end() -> None:
         assert worker.answer(opening)["result"]["content"] == []
 
 
-def test_calls_that_do_not_end_are_given_up() -> None:
-    with Worker(SCENE, "--grace", "0.2") as worker:
+@pytest.mark.parametrize("era", ["modern", "short"])
+def test_calls_that_do_not_end_are_given_up(era: str) -> None:
+    with Worker(SCENE, "--grace", "0.2", era=era) as worker:
         stuck = [worker.start_call("wait_at_gate", name="never"), worker.start_call("wait_forever")]
         assert worker.value("add", a=1) == 11
         worker.process.send_signal(signal.SIGTERM)

@@ -6,7 +6,7 @@ more than many handlers do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -25,19 +25,29 @@ LONGEST_MESSAGE = 4000
 _QUOTE = ord('"')
 
 
-def write(value: Any, output: Output | None) -> Written:
-    """Write a value as a tool result.
+def writer(output: Output | None) -> Callable[[Any], Written]:
+    """Return what writes the values of a handler as tool results.
 
-    Raises:
-        ToolError: It has no JSON form, or not the one that was declared.
-
+    It raises a `ToolError` for a value that has no JSON form, or not the one that was declared.
     """
-    if output is not None:
-        try:
-            written = output.write(value)
-        except ValueError as error:
-            raise ToolError(f"the handler returned a {type(value).__name__}, which is not what it declares") from error
+    if output is None:
+        return _write
+    plain = output.plain
+
+    def write(value: Any) -> Written:
+        if type(value) is plain:
+            written = to_json(value)
+        else:
+            try:
+                written = output.write(value)
+            except ValueError as error:
+                raise ToolError(f"the handler returned a {type(value).__name__}, which is not what it declares") from error
         return _value(written, output.is_wrapped), b""
+
+    return write
+
+
+def _write(value: Any) -> Written:
     if value is None:
         return b'"content":[]', b""
     if isinstance(value, Result):

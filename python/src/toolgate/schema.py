@@ -32,6 +32,8 @@ from toolgate.signature import REQUIRED, Parameter, Signature
 
 JsonSchema = dict[str, Any]
 """A JSON Schema document."""
+Placed = tuple[list[Any], dict[str, Any]]
+"""Arguments as a handler takes them: by position, and by keyword."""
 
 _BYTES_AS_BASE64 = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
 _EXACT = 2**53
@@ -60,7 +62,7 @@ class Arguments:
         self.mark = hashlib.sha256(to_json(self.schema)).hexdigest()[:16]
         """Tells this schema from any other."""
 
-    def validate(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def validate(self, arguments: dict[str, Any]) -> Placed:
         """Check what a caller sent, and return it as positional and keyword arguments.
 
         Raises:
@@ -77,15 +79,19 @@ class Arguments:
             model = self._validate_json(to_json(given), strict=True)
         return self._placed(list(model.__dict__.values()))
 
-    def take(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def take(self, arguments: dict[str, Any]) -> Placed:
         """Return what somebody else has checked against this very schema. Mostly nothing is left to do to it.
 
         Raises:
             ValidationError: The handler asks for more than the schema can say.
 
         """
+        return self.taken_as_they_are(arguments) or self.validate(arguments)
+
+    def taken_as_they_are(self, arguments: dict[str, Any]) -> Placed | None:
+        """Return what somebody else has checked against this very schema; nothing where something is left to do to it."""
         if self._plain is None:
-            return self.validate(arguments)
+            return None
         values, defaults = [], 0
         for name, kinds, default in self._plain:
             value = arguments.get(name, REQUIRED)
@@ -98,12 +104,12 @@ class Arguments:
                 defaults += 1
             else:
                 # A whole number for a float, a null for what is left out.
-                return self.validate(arguments)
+                return None
         if len(values) - defaults != len(arguments):
-            return self.validate(arguments)
+            return None
         return self._placed(values) if self._keywords else (values, {})
 
-    def _placed(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    def _placed(self, values: list[Any]) -> Placed:
         if not self._keywords:
             return values, {}
         count = self._positional
@@ -121,8 +127,8 @@ class Output:
         self.schema = _wrapped(schema) if self.is_wrapped else {"type": "object", **schema}
         self._adapter = adapter
         self._to_json = adapter.serializer.to_json
-        # Of these there is nothing to check and one way to write them, which need not go through a serialiser.
-        self._plain = returns if returns in (str, int, bool) else None
+        self.plain: type | None = returns if returns in (str, int, bool) else None
+        """A type of which there is nothing to check and one way to write it, which need not go through a serialiser."""
 
     def write(self, value: Any) -> bytes:
         """Write a result as JSON, not wrapped yet.
@@ -131,8 +137,6 @@ class Output:
             ValueError: It is not of the declared type.
 
         """
-        if type(value) is self._plain:
-            return to_json(value)
         try:
             return self._to_json(value, by_alias=True, warnings="error")
         except PydanticSerializationError:

@@ -13,7 +13,7 @@ from toolgate import docstring, results, signature
 from toolgate.context import Context
 from toolgate.declaration import Declaration
 from toolgate.errors import HandlerError
-from toolgate.schema import Arguments, output_of
+from toolgate.schema import Arguments, Placed, output_of
 
 _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 _SKILL = re.compile(r"[^\s/]+(/[^\s/]+)+")
@@ -72,22 +72,25 @@ class Tool:
         self._documented = docstring.parse(function.__doc__)
         try:
             self.arguments = Arguments(self._signature, self._documented.parameters, self.name)
+            self.mark = self.arguments.mark
             self.output = output_of(self._signature.returns)
             self.definition = self._defined()
             """The entry in the list of tools."""
         except HandlerError as error:
             raise self._refusal(str(error)) from error
+        self.write_result = results.writer(self.output)
+        """Writes what the handler returned as a result."""
         self.is_async = self._signature.is_async
         self._slots = self._signature.slots
         self.needs_context = any(not slot.is_session for slot in self._slots)
         takes_session = any(slot.is_session for slot in self._slots)
         self._session = declaration.session if takes_session else None
+        self.is_plain = not self.is_async and not self._slots
+        """Whether running it is nothing but to call the function with its arguments, in whatever thread."""
         self.pace = Pace()
         """What the threads that run plain handlers remember of it."""
 
-    def prepare(
-        self, arguments: dict[str, Any], context: Context | None, are_checked: bool = False
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def prepare(self, arguments: dict[str, Any], context: Context | None, are_checked: bool = False) -> Placed:
         """Validate arguments, unless somebody else has, and add the context where the handler takes one.
 
         Raises:
@@ -127,10 +130,6 @@ class Tool:
             self._put_session(positional, keywords, entered)
             return await self.function(*positional, **keywords)
 
-    def write_result(self, value: Any) -> results.Written:
-        """Write what the handler returned as a result."""
-        return results.write(value, self.output)
-
     def _put_session(self, positional: list[Any], keywords: dict[str, Any], session: Any) -> None:
         for slot in self._slots:
             if slot.is_session and slot.position is None:
@@ -166,7 +165,7 @@ class Tool:
             # Who calls is told to those handlers only that could look.
             meta["io.toolgate/wants-caller"] = True
         else:
-            meta["io.toolgate/short-call"] = self.arguments.mark
+            meta["io.toolgate/short-call"] = self.mark
         if meta:
             definition["_meta"] = meta
         return definition

@@ -73,6 +73,19 @@ def wait_at_gate(name: str) -> str:
 
 
 @handler
+def fail_at_gate(name: str) -> str:
+    """Block its thread until the gate is opened, and fail then."""
+    raise ValueError(wait_at_gate(name))
+
+
+@handler
+def say_and_wait(name: str) -> str:
+    """Tell the log that it blocks its thread."""
+    print("at the gate", flush=True)
+    return wait_at_gate(name)
+
+
+@handler
 def open_gate(name: str) -> None:
     """Let those who wait at the gate pass."""
     GATES[name].set()

@@ -76,7 +76,7 @@ class Call:
             return False
         except Exception as error:
             # A validator of the handler's own failed, and not over the value.
-            self._fail(error)
+            self.fail(error)
             return False
         return True
 
@@ -85,18 +85,49 @@ class Call:
         if self.is_cancelled:
             return
         try:
-            self._complete(self.tool.write_result(self.tool.call(self._positional, self._keywords)))
+            self.complete(self.tool.write_result(self.tool.call(self._positional, self._keywords)))
         except BaseException as error:
-            self._fail(error)
+            self.fail(error)
 
     async def run_async(self) -> None:
         """Run an async handler, in the event loop."""
         if self.is_cancelled:
             return
         try:
-            self._complete(self.tool.write_result(await self.tool.call_async(self._positional, self._keywords)))
+            self.complete(self.tool.write_result(await self.tool.call_async(self._positional, self._keywords)))
         except BaseException as error:
-            self._fail(error)
+            self.fail(error)
+
+    def complete(self, written: results.Written) -> None:
+        """Answer with what the handler returned."""
+        members, meta = written
+        request_id = self.request_id
+        if request_id is None:
+            self._answer(self._result_of(members, meta))
+            return
+        # The same as above for a call that is not parked, which nearly all are, without the detour.
+        if not self.is_cancelled:
+            self.send(messages.result(request_id, members, meta, self.modern))
+        self.server.finished(self)
+
+    def fail(self, error: BaseException) -> None:
+        """Answer with what the handler failed with."""
+        if self.is_cancelled:
+            self.server.finished(self)
+            return
+        try:
+            write = self._failure(error)
+            # Tried before it counts: a call that is parked is answered later, by somebody who could not help it.
+            write(None)
+        except BaseException as flaw:
+            # An exception of the handler's own can do anything where it is looked at. The call is answered all the same.
+            kind, name = type(error).__name__, self.tool.name
+            log.line("error", f"tool '{name}' failed with a {kind} that cannot be written: {type(flaw).__name__}")
+            reason = f"the tool failed with a {kind}, which cannot be written"
+            data = {"details": reason, "retryable": False}
+            self._answer(lambda to: messages.error(to, messages.EXECUTION_ERROR, reason, data))
+        else:
+            self._answer(write)
 
     def cancel(self) -> None:
         """Stop working on it; there will be no answer."""
@@ -165,37 +196,8 @@ class Call:
         """Put a question to the user."""
         return self.server.questions.ask(self, params, mode)
 
-    def _complete(self, written: results.Written) -> None:
-        members, meta = written
-        request_id = self.request_id
-        if request_id is None:
-            self._answer(self._result_of(members, meta))
-            return
-        # The same as above for a call that is not parked, which nearly all are, without the detour.
-        if not self.is_cancelled:
-            self.send(messages.result(request_id, members, meta, self.modern))
-        self.server.finished(self)
-
     def _result_of(self, members: bytes, meta: bytes) -> Callable[[Any], bytes]:
         return lambda to: messages.result(to, members, meta, self.modern)
-
-    def _fail(self, error: BaseException) -> None:
-        if self.is_cancelled:
-            self.server.finished(self)
-            return
-        try:
-            write = self._failure(error)
-            # Tried before it counts: a call that is parked is answered later, by somebody who could not help it.
-            write(None)
-        except BaseException as flaw:
-            # An exception of the handler's own can do anything where it is looked at. The call is answered all the same.
-            kind, name = type(error).__name__, self.tool.name
-            log.line("error", f"tool '{name}' failed with a {kind} that cannot be written: {type(flaw).__name__}")
-            reason = f"the tool failed with a {kind}, which cannot be written"
-            data = {"details": reason, "retryable": False}
-            self._answer(lambda to: messages.error(to, messages.EXECUTION_ERROR, reason, data))
-        else:
-            self._answer(write)
 
     def _failure(self, error: BaseException) -> Callable[[Any], bytes]:
         """Write a failure; only the id of the request is still missing."""

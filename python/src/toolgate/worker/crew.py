@@ -18,6 +18,8 @@ from collections import deque
 from threading import Condition, Lock, Thread
 from typing import Any, Final
 
+from toolgate.schema import Placed
+from toolgate.tool import Tool
 from toolgate.worker import log, messages
 from toolgate.worker.bell import Bell
 from toolgate.worker.call import Call
@@ -29,9 +31,12 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 TICK: Final = 0.004
 """How long a call may keep the leader, in seconds; up to twice that if it begins just after a tick."""
 QUIET_TICKS: Final = 64
-"""After how many ticks without a call the supervisor goes to sleep. Waking it costs as much as several calls."""
-COMPANY: Final = 0.0001
+"""After how many ticks in which nothing was read the supervisor goes to sleep. Waking it costs as much as several calls."""
+COMPANY: Final = 0.00003
 """How long an answer may wait for others to be written with it, in seconds."""
+
+Short = tuple[Tool, list[Any]]
+"""A call in short and its handler."""
 
 
 class Crew:
@@ -49,11 +54,14 @@ class Crew:
         self._lead_is_free = False
         self._leader = 0
         """The number of the present lead. A thread whose number is another one has been relieved."""
-        self._inline: list[int] = []
-        """The number of the call that the leader runs. Who takes it out has decided: the leader, that the call is done, or
-        the supervisor, that it takes too long. Each leader has a list of its own; to put in and to take out are one step each,
-        in which no other thread comes between, and cost a tenth of a lock."""
-        self._counted = 0
+        self._inline: list[Call | Short] = []
+        """What the leader runs. Who takes it out has decided: the leader, that the call is done, or the supervisor, that it
+        takes too long. Each leader has a list of its own; to put in and to take out are one step each, in which no other
+        thread comes between, and cost a tenth of a lock."""
+        self._known: dict[int, Call] = {}
+        """What became of calls in short that were taken out, for those who run them, by the id of the request."""
+        self._chunks = 0
+        """How many chunks were read."""
         self._queue: deque[Call] = deque()
         self._lines: deque[bytes | list[Any]] = deque()
         self._partial = bytearray()
@@ -61,7 +69,7 @@ class Crew:
         self._is_watched = False
         """Whether the supervisor looks after every tick, and need not be woken."""
         self._looked_at = 0
-        """How many calls had been counted at the last tick."""
+        """How many chunks had been read at the last tick."""
         self._quiet_ticks = 0
         self.ended = False
         """Whether the other side has closed the pipe."""
@@ -78,28 +86,32 @@ class Crew:
             return
         seen = self._inline[:]
         time.sleep(TICK)
-        with self._lock:
-            if seen and seen == self._inline and self._taken_out():
-                self._relieve()
-        self._quiet_ticks = 0 if self._counted != self._looked_at else self._quiet_ticks + 1
-        self._looked_at = self._counted
+        # By identity: arguments may be long.
+        if seen and any(call is seen[0] for call in self._inline[:]):
+            self.let_go()
+        self._quiet_ticks = 0 if self._chunks != self._looked_at else self._quiet_ticks + 1
+        self._looked_at = self._chunks
         if self._quiet_ticks >= QUIET_TICKS:
-            # With the next call the leader rings. One that was counted just before this was said has not rung.
+            # With the next call the leader rings. One that began just before this was said has not rung.
             self._is_watched = False
-            with self._lock:
-                self._is_watched = self._counted != self._looked_at
+            if self._inline:
+                self._is_watched = True
 
     def wake(self) -> None:
         """Make `supervise` return soon. Signal handlers may call it."""
         self._bell.ring()
 
-    def _taken_out(self) -> bool:
-        """Take the leader's call from it; false where it is done."""
-        try:
-            self._inline.pop()
-        except IndexError:
-            return False
-        return True
+    def let_go(self) -> None:
+        """Let another thread lead if the leader runs a call, which is from now on one of those under way."""
+        with self._lock:
+            try:
+                call = self._inline.pop()
+            except IndexError:
+                return
+            if type(call) is tuple:
+                tool, entry = call
+                self._known[entry[0]] = self._server.made_known(tool, entry)
+            self._relieve()
 
     def _relieve(self) -> None:
         self._busy += 1
@@ -160,7 +172,7 @@ class Crew:
     def _take_the_lead(self) -> bool:
         """Read and run until relieved, which gives true, or until the pipe is closed."""
         server, lines = self._server, self._lines
-        inline: list[int] = []
+        inline: list[Call | Short] = []
         self._inline = inline
         while True:
             if not lines:
@@ -172,35 +184,92 @@ class Crew:
                     return False
             deadline = time.monotonic() + COMPANY
             while lines:
-                call = server.receive(lines.popleft())
-                if call is not None and not self._run(call, inline):
+                if not self._deal_with(lines.popleft(), inline):
                     return True
                 if time.monotonic() > deadline:
                     server.loop.kick()
                     server.output.flush()
                     deadline = time.monotonic() + COMPANY
 
-    def _run(self, call: Call, inline: list[int]) -> bool:
-        """Run a call, or let it queue. False where the lead was lost over it."""
-        if self._busy >= self._size or self._queue:
-            return self._let_queue(call)
+    def _deal_with(self, line: bytes | list[Any], inline: list[Call | Short]) -> bool:
+        """Receive a line; run its call, or let it queue. False where the lead was lost over it."""
+        is_full = self._busy >= self._size or self._queue
+        if type(line) is list and not is_full:
+            tool = self._server.plain_handler(line)
+            placed = tool.arguments.taken_as_they_are(line[2]) if tool is not None else None
+            if tool is not None and placed is not None:
+                return self._run_at_once(line, tool, placed, inline)
+        call = self._server.receive(line)
+        if call is None:
+            return True
+        return self._let_queue(call) if is_full else self._run(call, inline)
+
+    def _run_at_once(self, entry: list[Any], tool: Tool, placed: Placed, inline: list[Call | Short]) -> bool:
+        """Run a call in short, which ends, nearly always, before anybody has to know of it."""
+        inline.append((tool, entry))
+        if not self._is_watched:
+            self._have_it_watched()
+        if self._server.is_closed and self._taken_out(inline):
+            # Nobody who waits for the calls under way would know of it.
+            self._server.receive(entry)
+            return True
+        positional, keywords = placed
+        try:
+            written = tool.write_result(tool.function(*positional, **keywords))
+        except BaseException as error:
+            return self._failed(tool, entry, error, inline)
+        try:
+            inline.pop()
+        except IndexError:
+            self._known_as(entry).complete(written)
+            return self._lost_lead_over(tool)
+        members, meta = written
+        self._post(messages.result(entry[0], members, meta, False) if meta else messages.answer(entry[0], members))
+        return True
+
+    def _failed(self, tool: Tool, entry: list[Any], error: BaseException, inline: list[Call | Short]) -> bool:
+        if self._taken_out(inline):
+            self._server.made_known(tool, entry).fail(error)
+            return True
+        self._known_as(entry).fail(error)
+        return self._lost_lead_over(tool)
+
+    @staticmethod
+    def _taken_out(inline: list[Call | Short]) -> bool:
+        try:
+            inline.pop()
+        except IndexError:
+            return False
+        return True
+
+    def _known_as(self, entry: list[Any]) -> Call:
+        with self._lock:
+            return self._known.pop(entry[0])
+
+    def _have_it_watched(self) -> None:
+        self._is_watched = True
+        self._bell.ring()
+
+    def _lost_lead_over(self, tool: Tool) -> bool:
+        tool.pace.was_slow()
+        self._server.output.flush()
+        return False
+
+    def _run(self, call: Call, inline: list[Call | Short]) -> bool:
+        """Run a call. False where the lead was lost over it."""
         pace = call.tool.pace
         if pace.is_in_doubt and pace.is_slow():
             return self._run_aside(call)
-        self._counted += 1
-        inline.append(self._counted)
+        inline.append(call)
         if not self._is_watched:
-            self._is_watched = True
-            self._bell.ring()
+            self._have_it_watched()
         # The answer is written with the next ones, unless somebody else leads by then.
         call.send = self._post
         call.run()
         try:
             inline.pop()
         except IndexError:
-            pace.was_slow()
-            self._server.output.flush()
-            return False
+            return self._lost_lead_over(call.tool)
         if pace.is_in_doubt:
             pace.was_fast()
         return True
@@ -231,6 +300,7 @@ class Crew:
                 return False
             if not chunk:
                 return False
+            self._chunks += 1
             self._split(chunk)
         return True
 

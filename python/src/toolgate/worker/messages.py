@@ -59,6 +59,11 @@ def result(request_id: Any, members: bytes, meta: bytes, modern: bool, *, cachea
     return start + members + b"}}\n"
 
 
+def answer(request_id: int, members: bytes) -> bytes:
+    """Write what a call in short mostly ends with: a result of the legacy era that has members and no `_meta`."""
+    return b'{"jsonrpc":"2.0","id":%d,"result":{%b}}\n' % (request_id, members)
+
+
 def input_required(request_id: Any, requests: dict[str, Any], state: str) -> bytes:
     """Write the answer that asks for more, of the modern era."""
     body = {"resultType": "input_required", "inputRequests": requests, "requestState": state}

@@ -16,6 +16,7 @@ from pydantic_core import from_json, to_json
 
 from toolgate.loading import Problem
 from toolgate.registry import Registry
+from toolgate.tool import Tool
 from toolgate.worker import log, messages, short_calls
 from toolgate.worker.call import Call
 from toolgate.worker.loop import Loop
@@ -61,7 +62,9 @@ class Server:
         """Set when the worker is stopping and no call is left."""
         self.wake: Callable[[], None] = lambda: None
         """Tells the thread that supervises that there is a new deadline."""
-        self._is_stopping = False
+        self.is_closed = False
+        """Whether no calls are taken any more."""
+        self._is_draining = False
         self._problems = [{"source": problem.source, "message": problem.message} for problem in problems]
         self._requests: dict[str, Callable[[Any, dict[str, Any], bool], bytes]] = {
             "tools/list": self._list,
@@ -93,17 +96,35 @@ class Server:
             self.output.post(messages.error(request_id, messages.INTERNAL_ERROR, "internal error"))
             return None
 
+    def plain_handler(self, entry: list[Any]) -> Tool | None:
+        """Find the handler of a call in short if it has only to be run, with arguments that were checked."""
+        if short_calls.is_whole(entry):
+            tool = self.registry.get(entry[1])
+            if tool is not None and tool.is_plain and tool.mark == entry[3] and not tool.pace.is_in_doubt:
+                return tool
+        return None
+
+    def made_known(self, tool: Tool, entry: list[Any]) -> Call:
+        """Count a call in short that runs already among those under way."""
+        call = Call(self, entry[0], tool, entry[2])
+        self.calls[call.request_id] = call
+        return call
+
     def finished(self, call: Call) -> None:
         """Forget a call that is over."""
         self.calls.pop(call.request_id, None)
         if call.questions:
             self.questions.forget(call)
-        if self._is_stopping and not self.calls:
+        if self._is_draining and not self.calls:
             self.drained.set()
 
-    def stop(self) -> None:
-        """Take no more calls; `drained` is set when those under way are done."""
-        self._is_stopping = True
+    def close(self) -> None:
+        """Take no more calls."""
+        self.is_closed = True
+
+    def drain(self) -> None:
+        """Set `drained` when the calls under way are done."""
+        self._is_draining = True
         if not self.calls:
             self.drained.set()
 
@@ -178,13 +199,13 @@ class Server:
             self.output.post(messages.error(request_id, messages.EXECUTION_ERROR, _CHANGED, data))
             return None
         # Answered as in the era whose answers say no more than what came of the call.
-        return self._begun(Call(self, request_id, tool, arguments), mark == tool.arguments.mark)
+        return self._begun(Call(self, request_id, tool, arguments), mark == tool.mark)
 
     def _begun(self, call: Call, are_checked: bool = False) -> Call | None:
         """Take a call in. A plain handler's is returned, to be run."""
         calls = self.calls
-        if self._is_stopping or len(calls) >= MOST_CALLS:
-            reason = _STOPPING if self._is_stopping else _BUSY
+        if self.is_closed or len(calls) >= MOST_CALLS:
+            reason = _STOPPING if self.is_closed else _BUSY
             data = {"details": reason, "retryable": True}
             self.output.post(messages.error(call.request_id, messages.EXECUTION_ERROR, reason, data))
             return None

@@ -37,7 +37,9 @@ def serve(loaded: Loaded, pipes: Pipes, *, threads: int, grace: float, developme
     crew.start()
     while not (crew.ended or told_to_end or output.is_broken):
         crew.supervise(server.questions.expire())
-    server.stop()
+    server.close()
+    crew.let_go()
+    server.drain()
     # Should even the last words find no reader, the process ends all the same.
     last_resort = threading.Timer(grace + 0.5, lifetime.end_now, [1])
     last_resort.daemon = True
