@@ -11,6 +11,8 @@ use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use toolgate_admin::Operations;
 use toolgate_config::{Config, ListenTransport, Loaded, Overrides};
 use toolgate_gateway::downstream::{http, stdio};
@@ -157,22 +159,17 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
             attend(&gateway, &config).await?;
             let control = look_after(running, args, loaded, "stdio");
             summary(&config, "stdio");
-            let input = tokio::io::BufReader::new(standard_streams::input());
-            let principal = Arc::new(on_stdio(&config));
-            // A task, so that it runs where the servers are looked after, and not on this thread.
-            let conversation =
-                stdio::serve(Arc::clone(&gateway), input, standard_streams::output(), principal);
-            let mut serving = tokio::spawn(conversation);
+            let mut conversation = converse(Arc::clone(&gateway), Arc::new(on_stdio(&config)))?;
             let ended = tokio::select! {
-                ended = &mut serving => ended,
+                ended = &mut conversation => ended,
                 () = until_told() => {
                     gateway.stopping.cancel();
                     // The conversation ends by itself: after what is under way, which it gives up when that takes long.
-                    serving.await
+                    conversation.await
                 }
             };
             drop(control);
-            let ended = ended.unwrap_or_else(|_| tokio::time::Instant::now());
+            let ended = ended.unwrap_or_else(|_| Instant::now());
             // Servers that take longer to leave are killed by their guards when this process ends.
             if tokio::time::timeout_at(ended + END, stop(&gateway, &config)).await.is_err() {
                 tracing::warn!("some servers did not end in time and are killed");
@@ -180,6 +177,23 @@ async fn serve(args: &StartArgs, loaded: Loaded) -> Result<(), StartError> {
         }
     }
     Ok(())
+}
+
+/// Serves the client on standard input and output, on a thread with a runtime of its own: as with connections over HTTP, a
+/// call is then received, sent to its server and answered without waking another thread.
+fn converse(gateway: Arc<Gateway>, principal: Arc<Principal>) -> Result<JoinHandle<Instant>, StartError> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Threads)?;
+    Ok(tokio::task::spawn_blocking(move || {
+        let ended = runtime.block_on(async {
+            let input = tokio::io::BufReader::new(standard_streams::input());
+            // A task like those of its requests, so that all take turns.
+            let serving = stdio::serve(gateway, input, standard_streams::output(), principal);
+            tokio::spawn(serving).await.unwrap_or_else(|_| Instant::now())
+        });
+        // A thread that waits for a terminal would wait for ever.
+        runtime.shutdown_background();
+        ended
+    }))
 }
 
 /// Begins to serve operators and to tell them when something is wrong.
