@@ -6,7 +6,7 @@
 `mcp-load` is any load generator with its options (`http URL --era E --concurrency C --duration S --tool NAME`), `mcp-fixture` any
 MCP server with a tool `echo` (`--http HOST:PORT --sessions`, or `--stdio`). Both gateways run all the time and take turns. Their
 processor time is read from the kernel, in nanoseconds, from before the load until nothing moves any more: what the ledger does
-behind the calls counts for them.
+behind the calls counts for them. Behind a median stands where the middle half of the rounds lies.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def compare(options: argparse.Namespace, gateways: dict) -> None:
         for cell in CELLS:
             for variant in sorted(("off", "on"), reverse=turn % 2 == 1):
                 process, url = gateways[cell[0], variant]
-                before = settled(process.pid)
+                # It has rested since its last turn.
+                before = spent_by(process.pid)
                 result = load(options, url, cell)
                 spent = (settled(process.pid) - before) / 1000 / result["calls"]
                 # The first round only warms up.
@@ -80,10 +81,15 @@ def compare(options: argparse.Namespace, gateways: dict) -> None:
         cost = [mine[1] / other[1] for mine, other in zip(on, off, strict=True)]
         mean = sum(spent for _, spent in on) / sum(spent for _, spent in off)
         print(
-            f"{cell}: off {statistics.median(o[1] for o in off):.1f} us; on / off calls {statistics.median(calls):.3f} "
-            f"({min(calls):.2f}-{max(calls):.2f}), cpu {statistics.median(cost):.3f} ({min(cost):.2f}-{max(cost):.2f}), "
+            f"{cell}: off {statistics.median(o[1] for o in off):.1f} us; on / off calls {middle(calls)}, cpu {middle(cost)}, "
             f"of means {mean:.3f}"
         )
+
+
+def middle(ratios: list[float]) -> str:
+    """Write the median, and between which ratios the middle half of the rounds lies."""
+    low, median, high = statistics.quantiles(ratios, n=4)
+    return f"{median:.3f} ({low:.2f}-{high:.2f})"
 
 
 def start(gateway: str, folder: Path, server: dict, variant: str) -> tuple[subprocess.Popen, str]:

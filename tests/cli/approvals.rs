@@ -31,7 +31,7 @@ fn calls_that_wait_are_listed_and_decided_about() {
             &["approvals", "list"],
             0,
             str![[r#"
-1	operator	echo	{"text":"one"}	four-eyes	[..] s
+1	operator	plain__echo	{"text":"one"}	four-eyes	[..] s
 
 "#]],
             str![],
@@ -46,7 +46,7 @@ fn calls_that_wait_are_listed_and_decided_about() {
       "id": 1,
       "caller": "operator",
       "server": "plain",
-      "tool": "echo",
+      "tool": "plain__echo",
       "arguments": {
         "text": "one"
       },

@@ -60,6 +60,9 @@ fn web_pages_of_others_are_kept_out() {
     check("host", "localhost:1234", 200);
     check("host", "evil.example", 403);
     check("host", "127.0.0.1.evil.example:80", 403);
+    for why in ["'Origin: https://evil.example'", "'Host: evil.example'"] {
+        gateway.log().until(why);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod business;
 mod callers;
 mod crashes;
 mod environments;
+mod governed;
 mod pools;
 mod reloads;
 mod short_calls;

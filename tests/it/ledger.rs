@@ -29,6 +29,6 @@ pub(crate) fn records(gateway: &Gateway) -> Vec<Record> {
 }
 
 /// A body as JSON; nothing where there is none.
-fn json(body: Option<&Body>) -> Value {
+pub(crate) fn json(body: Option<&Body>) -> Value {
     body.map_or(Value::Null, |body| serde_json::from_slice(&body.kept).unwrap())
 }

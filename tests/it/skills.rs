@@ -257,6 +257,23 @@ fn changes_are_noticed_and_told() {
 }
 
 #[test]
+fn what_is_not_watched_is_looked_at_from_time_to_time() {
+    let folder = folder();
+    let lasts = |gateway: &Gateway| {
+        Client::modern(gateway).request("resources/list", &json!({})).result()["ttlMs"].clone()
+    };
+    assert_eq!(lasts(&setup(&folder, "").start()), 0, "who wants to know of changes is told");
+    let gateway = setup(&folder, "").set("skills.watch=false").set("skills.cache_ttl=300ms").start();
+    assert_eq!(lasts(&gateway), 300);
+    let changed = REFUNDS.replace("Ask first.", "Ask twice.");
+    write(folder.path(), "billing/refunds/SKILL.md", &changed);
+    let client = Client::modern(&gateway);
+    eventually("the change is seen", || {
+        (read(&client, DOCUMENT).result()["contents"][0]["text"] == changed.as_str()).then_some(())
+    });
+}
+
+#[test]
 fn a_tool_is_shown_with_its_skill() {
     let folder = folder();
     let words = ["legacy", "skill=skill://hr/payroll"];

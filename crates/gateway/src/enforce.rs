@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod closing;
 pub mod consent;
 pub mod denial;
+pub mod quota_headers;
 pub mod refuse;
 
 use std::sync::Arc;

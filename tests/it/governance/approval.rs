@@ -130,7 +130,7 @@ fn an_operator_decides_and_the_wait_is_seen_as_progress() {
             });
             assert_eq!(
                 (&waiting["caller"], &waiting["tool"], &waiting["rule"]),
-                (&json!("anna"), &json!("buy"), &json!("policy.approval[0]"))
+                (&json!("anna"), &json!("shop__buy"), &json!("policy.approval[0]"))
             );
             assert_eq!(waiting["arguments"]["item"], 1);
             assert_ne!(waiting["arguments"]["password"], "hidden");

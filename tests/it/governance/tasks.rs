@@ -56,3 +56,24 @@ fn tasks_that_nobody_remembers_are_nobodys() {
     assert_eq!(anna.request("tasks/get", &json!({"taskId": task})).code(), -32602);
     assert!(own(&anna).is_empty());
 }
+
+#[test]
+fn a_tool_that_is_hidden_by_now_takes_its_tasks_along() {
+    let shop = Shop::open();
+    let sections = "runtime: {auto_reload: false}\ncallers: {trust_client_id_header: true}\n";
+    let mut gateway = harness::Setup::new().config(&shop.config("", sections)).start();
+    let anna = caller(&gateway, Era::Legacy, "anna");
+    let task = begin(&anna);
+    let hide = "policy: {rules: [{id: gone, effect: hide, tools: [later]}]}\n";
+    gateway.rewrite(&shop.config("", &format!("{sections}{hide}")));
+    gateway.reload();
+    let asked = anna.request("tasks/result", &json!({"taskId": task}));
+    assert_eq!(asked.error(), anna.request("tasks/result", &json!({"taskId": "task-77"})).error());
+    assert!(gateway.stop().success());
+    let denied: Vec<_> =
+        records(&gateway).into_iter().filter(|record| record.status == Status::Denied).collect();
+    assert_eq!(denied.len(), 1);
+    assert_eq!((&*denied[0].caller, &*denied[0].exposed), ("anna", "shop__later"));
+    let reason = crate::ledger::json(denied[0].result.as_ref());
+    assert!(reason.as_str().unwrap().contains("gone"), "{reason}");
+}

@@ -1,6 +1,7 @@
 //! Callers by JSON Web Token.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,8 +15,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::callers::{check_refused, knock};
-use super::listed;
 use super::shop::Shop;
+use super::{listed, restarted};
 
 /// Somebody who signs tokens.
 struct Issuer {
@@ -115,6 +116,35 @@ fn keys_that_an_issuer_changes_are_fetched_when_somebody_brings_them() {
     assert_eq!(website.heard().len(), 2);
     assert_eq!(status(&old), 401, "the old one is withdrawn");
     assert_eq!(website.heard().len(), 2, "the issuer is not asked for every stranger");
+}
+
+#[test]
+fn the_keys_of_an_issuer_outlast_a_restart_while_it_is_away() {
+    let (shop, issuer) = (Shop::open(), Issuer::new());
+    let published = issuer.published();
+    let is_away = Arc::new(AtomicBool::new(false));
+    let looked = Arc::clone(&is_away);
+    let website = Website::open(move |_| match looked.load(Ordering::Relaxed) {
+        false => (200, published.clone()),
+        true => (503, json!({})),
+    });
+    let sections = format!(
+        "callers: {{anonymous: deny, jwt: [{{issuer: \"https://issuer.example\", audience: toolgate,\n \
+         jwks_url: \"http://127.0.0.1:{}/keys\"}}]}}\n",
+        website.port()
+    );
+    let config = shop.config("", &sections);
+    let status = |gateway: &Gateway, issuer: &Issuer| {
+        knock(gateway, &[("authorization", &issuer.bearer(&json!({})))]).head.status
+    };
+    let gateway = Setup::new().config(&config).start();
+    gateway.log().until("the keys of the issuer were fetched");
+    assert_eq!(status(&gateway, &issuer), 200);
+    is_away.store(true, Ordering::Relaxed);
+    let gateway = restarted(gateway, &config);
+    gateway.log().until("the keys of the issuer were not fetched");
+    assert_eq!(status(&gateway, &issuer), 200);
+    assert_eq!(status(&gateway, &Issuer::new()), 401);
 }
 
 #[test]

@@ -68,6 +68,22 @@ fn nothing_runs_while_nothing_can_be_recorded() {
 }
 
 #[test]
+fn a_refusal_that_cannot_be_recorded_says_that_nothing_has_run() {
+    let shop = Shop::open();
+    let rules = "policy: {rules: [{effect: deny, tools: [vault]}]}\n";
+    let gateway = Setup::new().config(&shop.config("", rules)).largest_file(BLOCKS).start();
+    let client = Client::modern(&gateway);
+    let unrecorded = (0..MANY).map(|_| call(&client)).find(|refused| {
+        assert_eq!(refused.code(), DENIED, "{}", refused.answer);
+        refused.answer["error"]["data"]["details"]["stage"] == "record"
+    });
+    let unrecorded = unrecorded.expect("the file is full");
+    assert_eq!(unrecorded.answer["error"]["data"]["retryable"], true, "{}", unrecorded.answer);
+    assert!(!unrecorded.error().contains("withheld"), "{}", unrecorded.error());
+    assert_eq!(shop.orders("vault"), 0);
+}
+
+#[test]
 fn what_is_hidden_stays_unknown_while_nothing_can_be_recorded() {
     let shop = Shop::open();
     let sections = "ledger: {on_failure: deny}\npolicy: {rules: [{effect: hide, tools: [count]}]}\n";

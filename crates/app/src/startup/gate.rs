@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
-use toolgate_config::{Config, Fsync, OnLedgerFailure};
+use toolgate_config::{Config, Fsync, LedgerConfig, OnLedgerFailure};
 use toolgate_gateway::recorder::{OnFailure, Recorder};
 use toolgate_gateway::{Gate, Gateway};
 use toolgate_governance::{Kind, Meters, Micros, PastUse, Policy, Subject};
 use toolgate_ledger::redact::RedactionRules;
 use toolgate_ledger::retention::LONGEST_WINDOW;
 use toolgate_ledger::store::CarriedUse;
-use toolgate_ledger::{Durability, Ledger, Record, Redactor, Status};
+use toolgate_ledger::{Durability, Ledger, Record, Redactor, Settings, Status};
 
 use crate::startup::{StartError, rules};
 
@@ -71,14 +71,7 @@ pub(super) fn redaction(config: &Config) -> RedactionRules {
 
 fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
     let wanted = &config.ledger;
-    let mut settings = toolgate_ledger::Settings::new(folder);
-    settings.durability = match wanted.fsync {
-        Fsync::Interval => Durability::Interval(wanted.fsync_interval),
-        Fsync::Always => Durability::Always,
-    };
-    settings.retention.maximum_age = wanted.retention.age;
-    settings.retention.maximum_bytes = wanted.retention.size.map(|size| size as u64);
-    let ledger = Arc::new(Ledger::open(settings)?);
+    let ledger = Arc::new(Ledger::open(settings(wanted, folder))?);
     for finding in &ledger.health().findings {
         tracing::warn!(alert = "ledger", finding, "the ledger was mended");
     }
@@ -87,6 +80,17 @@ fn recorder(config: &Config, folder: PathBuf) -> Result<Recorder, StartError> {
         OnLedgerFailure::Continue => OnFailure::Continue,
     };
     Ok(Recorder::new(ledger, redactor(config)?, wanted.max_body_bytes, on_failure))
+}
+
+fn settings(wanted: &LedgerConfig, folder: PathBuf) -> Settings {
+    let mut settings = Settings::new(folder);
+    settings.durability = match wanted.fsync {
+        Fsync::Interval => Durability::Interval(wanted.fsync_interval),
+        Fsync::Always => Durability::Always,
+    };
+    settings.retention.maximum_age = wanted.retention.age;
+    settings.retention.maximum_bytes = wanted.retention.size.map(|size| size as u64);
+    settings
 }
 
 /// Puts the rules of another configuration in place. Quotas that are new, or count more than before, begin with what the
@@ -159,3 +163,6 @@ fn use_of(record: Record) -> CarriedUse {
         charged: record.price_settled,
     }
 }
+
+#[cfg(test)]
+mod tests;

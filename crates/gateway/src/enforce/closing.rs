@@ -9,11 +9,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use jiff::Timestamp;
-use toolgate_governance::{Measure, Micros, Outcome, Remaining, Terms};
+use toolgate_governance::{Micros, Outcome, Remaining, Terms};
 use toolgate_ledger::{Queued, Status};
-use toolgate_protocol::{ErrorReply, Object};
 
 use crate::gate::Gate;
 use crate::recorder::{Draft, End, Unrecorded};
@@ -131,44 +129,4 @@ impl Drop for Closing {
             false => self.close(Ended { status: Status::Cancelled, error_code: None, body: None }).map(drop),
         };
     }
-}
-
-/// What is left, as headers.
-pub fn headers(remaining: &[Remaining]) -> Vec<(HeaderName, HeaderValue)> {
-    let mut headers = Vec::new();
-    let mut put = |name: &'static str, value: String| {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.push((HeaderName::from_static(name), value));
-        }
-    };
-    let now = Timestamp::now();
-    let seconds = |one: &Remaining| {
-        one.resets_at.map(|at| at.as_second().saturating_sub(now.as_second()).max(0)).unwrap_or_default()
-    };
-    let window = |measure| match measure {
-        Measure::CallsPerDay => ";w=86400",
-        Measure::CallsPerMinute | Measure::ReadsPerMinute => ";w=60",
-        Measure::BudgetPerMonth | Measure::MaxPerCall | Measure::Concurrency => "",
-    };
-    let rates: Vec<_> = remaining.iter().filter(|one| !one.measure.is_money()).collect();
-    if !rates.is_empty() {
-        let policy =
-            rates.iter().map(|one| format!("\"{}\";q={}{}", one.rule, one.limit, window(one.measure)));
-        put("ratelimit-policy", policy.collect::<Vec<_>>().join(", "));
-        let left = rates.iter().map(|one| format!("\"{}\";r={};t={}", one.rule, one.remaining, seconds(one)));
-        put("ratelimit", left.collect::<Vec<_>>().join(", "));
-    }
-    if let Some(budget) = remaining.iter().find(|one| one.measure == Measure::BudgetPerMonth) {
-        put("x-budget-limit", Micros(budget.limit).to_string());
-        put("x-budget-remaining", Micros(budget.remaining).to_string());
-        put("x-budget-reset", seconds(budget).to_string());
-    }
-    headers
-}
-
-/// When to come back, where an error says it.
-pub fn retry_after(reply: &ErrorReply) -> Option<(HeaderName, HeaderValue)> {
-    let data = Object::parse(reply.data.as_ref()?.as_bytes()).ok()?;
-    let seconds: u64 = std::str::from_utf8(data.get("retry_after")?).ok()?.parse().ok()?;
-    Some((RETRY_AFTER, HeaderValue::from(seconds)))
 }

@@ -62,7 +62,7 @@ async fn by_operator(
         id: 0,
         caller: Arc::clone(&draft.principal.id),
         server: Arc::clone(&draft.target.server),
-        tool: Arc::clone(&draft.target.native),
+        tool: Arc::clone(&draft.target.exposed),
         arguments,
         rule: Arc::clone(&waiting.needed().rule),
         since: 0,

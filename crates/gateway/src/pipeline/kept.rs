@@ -11,7 +11,8 @@ use toolgate_ledger::Status;
 use toolgate_protocol::message::Field;
 use toolgate_protocol::{Code, Era, ErrorReply, Message, Method, era, error};
 
-use crate::enforce::closing::{self, Closing, Ended};
+use crate::enforce::closing::{Closing, Ended};
+use crate::enforce::quota_headers::quota_headers;
 use crate::enforce::{self, refuse};
 use crate::gateway::Gateway;
 use crate::greeting::IDENTITY;
@@ -84,7 +85,7 @@ fn answer(
     let answer = error::result_answer(id, &result);
     let bytes = era::answer::own(answer, Method::ResourcesRead, client.era(), IDENTITY);
     let bytes = output::with_quotas(bytes, &remaining);
-    Ok(Outcome::Answer(Last { bytes, code: None, headers: closing::headers(&remaining) }))
+    Ok(Outcome::Answer(Last { bytes, code: None, headers: quota_headers(&remaining) }))
 }
 
 /// The file is not there, or damaged: to the client it is as if its time were over.

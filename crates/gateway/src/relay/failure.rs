@@ -78,3 +78,21 @@ fn failed(code: Code, message: String, server: &str, retryable: bool) -> ErrorRe
         text::quote(server)
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_busy_may_be_asked_again_soon() {
+        let reply = reply(&CallError::Busy { server: Arc::from("shop"), waiting: 9 });
+        assert_eq!(reply.code, Code::ExecutionError);
+        assert!(reply.message.contains("9 calls waiting"), "{}", reply.message);
+        let data: Value = serde_json::from_str(reply.data.as_deref().unwrap()).unwrap();
+        assert_eq!(data, json!({"details": {"server": "shop"}, "retryable": true, "retry_after": 1}));
+    }
+}

@@ -20,8 +20,9 @@ use toolgate_governance::{Admitted, Permitted, Refusal, Remaining};
 use toolgate_ledger::Status;
 use toolgate_protocol::{Era, ErrorReply, Message};
 
-use crate::enforce::closing::{self, Closing};
+use crate::enforce::closing::Closing;
 use crate::enforce::consent;
+use crate::enforce::quota_headers::{quota_headers, retry_after};
 use crate::relay::asking::OpenQuestions;
 use crate::relay::output;
 use crate::relay::overlong::Keeping;
@@ -152,8 +153,8 @@ impl Last {
 
     /// The answer to a request that failed or was refused, with what is left of quotas and when to come back.
     pub fn error(reply: &ErrorReply, id: Option<&[u8]>, era: Era, remaining: &[Remaining]) -> Last {
-        let mut headers = closing::headers(remaining);
-        headers.extend(closing::retry_after(reply));
+        let mut headers = quota_headers(remaining);
+        headers.extend(retry_after(reply));
         let bytes = output::with_quotas(reply.answer(id, era), remaining);
         Last { bytes, code: Some(reply.code.number(era)), headers }
     }

@@ -71,6 +71,28 @@ async fn keys_are_fetched_remembered_and_fetched_again_when_one_is_missed() {
     assert!(remembered(&issuer, Some(folder.path())).is_some());
 }
 
+#[tokio::test]
+async fn keys_that_nobody_misses_are_fetched_again_when_they_are_old() {
+    let folder = tempfile::tempdir().unwrap();
+    let (issuer, serving) = issuer(vec![answer("200 OK", SET), answer("200 OK", SET)]).await;
+    let memory = memory(&issuer, Some(folder.path()));
+    let following = tokio::spawn(follow_issuer(issuer.clone(), memory, Arc::default(), authenticator()));
+    while remembered(&issuer, Some(folder.path())).is_none() {
+        tokio::task::yield_now().await;
+    }
+    let passes = async |time: Duration| {
+        tokio::time::pause();
+        tokio::time::advance(time).await;
+        // Connections take the time of the machine.
+        tokio::time::resume();
+    };
+    passes(USUAL_AGE / 2).await;
+    assert!(!serving.is_finished());
+    passes(USUAL_AGE / 2 + Duration::from_secs(1)).await;
+    serving.await.unwrap();
+    following.abort();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_works_soon_and_stops_working_soon() {
     let folder = tempfile::tempdir().unwrap();

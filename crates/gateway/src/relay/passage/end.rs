@@ -7,7 +7,8 @@ use toolgate_protocol::message::Field;
 use toolgate_protocol::{ErrorReply, Kind, Message, era};
 
 use super::{Inner, Last, Piece};
-use crate::enforce::closing::{self, Closing, Ended};
+use crate::enforce::closing::{Closing, Ended};
+use crate::enforce::quota_headers::quota_headers;
 use crate::enforce::refuse;
 use crate::greeting::IDENTITY;
 use crate::relay::output;
@@ -29,7 +30,7 @@ impl Inner {
         let (id, method) = (&self.asked.id, self.asked.method);
         let bytes = era::answer::write(message, id, method, answer.era, era, IDENTITY);
         let bytes = output::with_quotas(bytes, &remaining);
-        let headers = if remaining.is_empty() { Vec::new() } else { closing::headers(&remaining) };
+        let headers = if remaining.is_empty() { Vec::new() } else { quota_headers(&remaining) };
         self.end_with(Last { bytes, code, headers });
     }
 
