@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const NOT_OURS: [&str; 9] = [
+const NOT_OURS: [&str; 10] = [
     ".git",
     "target",
     "node_modules",
@@ -13,6 +13,7 @@ const NOT_OURS: [&str; 9] = [
     "results",
     "dist",
     ".pytest_cache",
+    ".hypothesis",
 ];
 
 /// All files below `root`, as paths relative to it, in a fixed order.
