@@ -111,12 +111,24 @@ def test_one_that_takes_long_holds_up_no_other() -> None:
                 assert said.items() <= worker.answer(request_id)["result"].items()
 
 
+def test_the_same_id_twice_is_answered_twice() -> None:
+    with Worker(era="short") as worker:
+        mark = worker.marks["wait_at_gate"]
+        worker.write(*[json.dumps([7, "wait_at_gate", {"name": name}, mark]).encode() + b"\n" for name in ("one", "two")])
+        assert worker.value("add", a=1) == 11
+        for name in ("one", "two"):
+            worker.call("open_gate", name=name)
+            assert worker.answer(7)["result"]["structuredContent"] == {"result": "passed"}
+        assert "stumbled" not in worker.log()
+
+
 def test_one_that_runs_when_the_worker_is_told_to_end_is_given_up() -> None:
     with Worker(SCENE, "--grace", "0.1", era="short") as worker:
-        # Nothing else is asked, so that it may still be the leader who runs it.
+        # The supervisor is awake by then, and will mostly not have looked twice before it is told to end.
+        assert worker.value("add", a=1) == 11
         stuck = worker.start_call("say_and_wait", name="never")
         while "at the gate" not in worker.log():
-            pass
+            assert worker.process.poll() is None
         worker.process.send_signal(signal.SIGTERM)
         error = worker.answer(stuck)["error"]
         assert (error["code"], error["data"]["retryable"]) == (-32005, True)

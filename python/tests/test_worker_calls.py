@@ -75,7 +75,8 @@ def test_failures_are_results(worker: Worker) -> None:
     assert unforeseen["content"][0]["text"] == "ValueError: no such kind: other"
     assert "traceback" not in unforeseen["_meta"]["io.toolgate/error"]
     assert worker.call("fail", kind="exit")["isError"] is True
-    assert "not what it declares" in worker.call("wrong_type")["content"][0]["text"]
+    for name in ("wrong_type", "half_a_pair"):
+        assert "not what it declares" in worker.call(name)["content"][0]["text"]
     protocol = worker.answer(worker.start_call("fail", kind="protocol"))["error"]
     assert protocol == {"code": -32005, "message": "the warehouse is closed", "data": {"retryable": True}}
     assert 'raise ValueError(f"no such kind: {kind}")' in worker.log()

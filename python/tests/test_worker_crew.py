@@ -24,6 +24,11 @@ def quick(number: int) -> int:
     return number
 
 
+def failing(number: int) -> int:
+    """Fail."""
+    raise ValueError(number)
+
+
 def stuck() -> str:
     """Return when it is told to."""
     held.wait(30)
@@ -35,12 +40,14 @@ class Bench:
 
     def __init__(self) -> None:
         registry = Registry()
-        for function in (quick, stuck):
+        for function in (quick, failing, stuck):
             registry.add(Tool(function, Declaration()))
+        self.registry = registry
         incoming, self.requests = os.pipe()
         self.answers, outgoing = os.pipe()
         self.server = server = Server(registry, [], Output(outgoing), development=False)
         server.peer.version = "2025-11-25"
+        server.is_behind_gateway = True
         self.crew = Crew(incoming, server, 4)
         self.rings = 0
         ring = self.crew._bell.ring
@@ -56,6 +63,11 @@ class Bench:
         params = {"name": name, "arguments": arguments}
         request = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
         os.write(self.requests, json.dumps(request).encode() + b"\n")
+
+    def send_short(self, request_id: int, name: str, **arguments: Any) -> None:
+        tool = self.registry.get(name)
+        assert tool is not None
+        os.write(self.requests, json.dumps([request_id, name, arguments, tool.mark]).encode() + b"\n")
 
     def answer(self) -> Any:
         return json.loads(os.read(self.answers, 65536))["id"]
@@ -107,3 +119,32 @@ def test_a_thread_that_stumbles_costs_only_its_message(bench: Bench) -> None:
         bench.send(100 + number, "quick", number=number)
         bench.send(number, "quick", number=number)
         assert bench.answer() == number
+
+
+@pytest.mark.parametrize("name", ["quick", "failing"])
+def test_a_call_in_short_is_known_or_in_hand_until_it_was_answered(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    crew, server = bench.crew, bench.server
+    post, send = server.output.post, server.output.send
+    known: list[int] = []
+
+    def taken_out(line: bytes) -> None:
+        # As the supervisor does, in the moment in which the answer is about to go out.
+        crew.let_go()
+        known.append(len(server.calls))
+        post(line)
+
+    monkeypatch.setattr(crew, "_post", taken_out)
+    monkeypatch.setattr(server.output, "send", taken_out)
+    for number in range(8):
+        bench.send_short(number, name, number=number)
+        assert bench.answer() == number
+    monkeypatch.setattr(server.output, "send", send)
+    monkeypatch.setattr(crew, "_post", post)
+    # Whoever answers it now was not there before, and finds nothing of the others.
+    bench.send(100, "quick", number=1)
+    assert bench.answer() == 100
+    assert known == [1] * 8
+    assert server.calls == {}
+    assert crew._known == {}

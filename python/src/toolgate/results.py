@@ -35,13 +35,10 @@ def writer(output: Output | None) -> Callable[[Any], Written]:
     plain = output.plain
 
     def write(value: Any) -> Written:
-        if type(value) is plain:
-            written = to_json(value)
-        else:
-            try:
-                written = output.write(value)
-            except ValueError as error:
-                raise ToolError(f"the handler returned a {type(value).__name__}, which is not what it declares") from error
+        try:
+            written = to_json(value) if type(value) is plain else output.write(value)
+        except ValueError as error:
+            raise ToolError(f"the handler returned a {type(value).__name__}, which is not what it declares") from error
         return _value(written, output.is_wrapped), b""
 
     return write

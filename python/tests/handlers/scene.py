@@ -224,6 +224,12 @@ def with_validator(code: Annotated[str, AfterValidator(look_up)]) -> str:
 
 
 @handler
+def half_a_pair() -> str:
+    """Return a text that JSON does not have."""
+    return "\ud800"
+
+
+@handler
 def wrong_type() -> int:
     """Return something else than it declares."""
     return "not a number"  # type: ignore[return-value]

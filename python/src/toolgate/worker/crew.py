@@ -56,10 +56,11 @@ class Crew:
         """The number of the present lead. A thread whose number is another one has been relieved."""
         self._inline: list[Call | Short] = []
         """What the leader runs. Who takes it out has decided: the leader, that the call is done, or the supervisor, that it
-        takes too long. Each leader has a list of its own; to put in and to take out are one step each, in which no other
-        thread comes between, and cost a tenth of a lock."""
+        takes too long or that the worker ends. Each leader has a list of its own; to put in and to take out are one step
+        each, in which no other thread comes between, and cost a tenth of a lock."""
         self._known: dict[int, Call] = {}
-        """What became of calls in short that were taken out, for those who run them, by the id of the request."""
+        """What became of calls in short that were taken out, for those who run them: by the identity of what was read, since
+        clients may use the id of a request twice."""
         self._chunks = 0
         """How many chunks were read."""
         self._queue: deque[Call] = deque()
@@ -110,7 +111,7 @@ class Crew:
                 return
             if type(call) is tuple:
                 tool, entry = call
-                self._known[entry[0]] = self._server.made_known(tool, entry)
+                self._known[id(entry)] = self._server.made_known(tool, entry)
             self._relieve()
 
     def _relieve(self) -> None:
@@ -217,21 +218,28 @@ class Crew:
         try:
             written = tool.write_result(tool.function(*positional, **keywords))
         except BaseException as error:
-            return self._failed(tool, entry, error, inline)
-        try:
-            inline.pop()
-        except IndexError:
+            if not inline:
+                self._known_as(entry).fail(error)
+                return self._lost_lead_over(tool)
+            self._server.made_known(tool, entry).fail(error)
+            return self._answered(tool, entry, inline)
+        if not inline:
             self._known_as(entry).complete(written)
             return self._lost_lead_over(tool)
         members, meta = written
         self._post(messages.result(entry[0], members, meta, False) if meta else messages.answer(entry[0], members))
+        # Not before: while it is in there, the end of the worker waits for it.
+        try:
+            inline.pop()
+        except IndexError:
+            return self._answered(tool, entry, inline)
         return True
 
-    def _failed(self, tool: Tool, entry: list[Any], error: BaseException, inline: list[Call | Short]) -> bool:
+    def _answered(self, tool: Tool, entry: list[Any], inline: list[Call | Short]) -> bool:
+        """Forget a call that was answered. False where the lead was lost in that very moment."""
         if self._taken_out(inline):
-            self._server.made_known(tool, entry).fail(error)
             return True
-        self._known_as(entry).fail(error)
+        self._server.finished(self._known_as(entry))
         return self._lost_lead_over(tool)
 
     @staticmethod
@@ -244,7 +252,7 @@ class Crew:
 
     def _known_as(self, entry: list[Any]) -> Call:
         with self._lock:
-            return self._known.pop(entry[0])
+            return self._known.pop(id(entry))
 
     def _have_it_watched(self) -> None:
         self._is_watched = True
