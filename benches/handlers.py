@@ -6,6 +6,8 @@
 `mcp-load` is any load generator with its options: `stdio --concurrency C --duration S --warmup S --tool NAME -- COMMAND`, which
 prints one line of JSON with `calls_per_s`, `cpu_us_per_call` and `errors`. Everything is spoken to over pipes. The variants take
 turns in each round, and ratios are taken within a round: processors of shared machines change their speed from second to second.
+Behind a median stands where the middle half of the rounds lies. The last figure is what each can answer at all: the most of a round,
+with whatever number of calls in flight.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+VARIANTS = ("worker", "off", "on")
 HANDLER = "from toolgate import handler\n\n\n@handler\ndef echo(text: str) -> str:\n    return text\n"
 
 
@@ -29,16 +32,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.8)
     parser.add_argument("--in-flight", default="16,64,128,256")
     options = parser.parse_args()
-    for in_flight in map(int, options.in_flight.split(",")):
-        rounds: dict[str, list[float]] = {"worker": [], "off": [], "on": []}
-        for turn in range(options.rounds):
-            for variant in sorted(rounds, reverse=turn % 2 == 1):
-                rounds[variant].append(calls_per_second(options, variant, in_flight))
-        print(f"{in_flight} in flight: the worker alone {statistics.median(rounds['worker']):.0f} calls/s")
-        for variant in ("off", "on"):
-            ratios = [mine / alone for mine, alone in zip(rounds[variant], rounds["worker"], strict=True)]
-            spread = f"{min(ratios):.2f}-{max(ratios):.2f}"
-            print(f"  ledger {variant}: {statistics.median(rounds[variant]):.0f}, {statistics.median(ratios):.2f} ({spread})")
+    cells = [int(cell) for cell in options.in_flight.split(",")]
+    rounds: list[dict[tuple[str, int], float]] = []
+    for turn in range(options.rounds):
+        order = sorted(VARIANTS, reverse=turn % 2 == 1)
+        rounds.append({(variant, cell): calls_per_second(options, variant, cell) for cell in cells for variant in order})
+    for cell in cells:
+        report(f"{cell} in flight", {variant: [found[variant, cell] for found in rounds] for variant in VARIANTS})
+    best = {variant: [max(found[variant, cell] for cell in cells) for found in rounds] for variant in VARIANTS}
+    report("as many as can be", best)
+
+
+def report(what: str, found: dict[str, list[float]]) -> None:
+    """Print the medians of one cell, and of the ratios within its rounds."""
+    print(f"{what}: the worker alone {statistics.median(found['worker']):.0f} calls/s")
+    for variant in ("off", "on"):
+        ratios = [mine / alone for mine, alone in zip(found[variant], found["worker"], strict=True)]
+        low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+        middle = f"{statistics.median(ratios):.2f} ({low:.2f}-{high:.2f})"
+        print(f"  ledger {variant}: {statistics.median(found[variant]):.0f}, {middle}")
 
 
 def calls_per_second(options: argparse.Namespace, variant: str, in_flight: int) -> float:

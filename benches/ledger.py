@@ -88,7 +88,7 @@ def compare(options: argparse.Namespace, gateways: dict) -> None:
 
 def middle(ratios: list[float]) -> str:
     """Write the median, and between which ratios the middle half of the rounds lies."""
-    low, median, high = statistics.quantiles(ratios, n=4)
+    low, median, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
     return f"{median:.3f} ({low:.2f}-{high:.2f})"
 
 

@@ -5,6 +5,7 @@ use std::fs;
 use harness::http::Connection;
 use harness::{Client, Era, Gateway, Setup, eventually, processes};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::cells::scripted;
 use crate::governance::{DENIED, caller};
@@ -228,4 +229,30 @@ fn the_client_on_standard_input_has_its_own_too() {
         assert!(client.gateway.wait().success());
         assert_eq!(client.gateway.descendants(), []);
     }
+}
+
+#[test]
+fn it_can_put_things_in_order_when_the_gateway_ends() {
+    let place = TempDir::new().unwrap();
+    let order = place.path().join("order");
+    let left = format!("{}; echo left >> {}", scripted(&[Era::Legacy.word()]), order.display());
+    let record = json!({"command": "sh", "args": ["-c", left], "isolation": "client"});
+    let setup = || Setup::new().config(&json!({"servers": {"s": record}}).to_string());
+    // The client's own, and the one for all.
+    let check_left = |times: usize| {
+        let left = fs::read_to_string(&order).unwrap_or_default();
+        assert_eq!(left.lines().count(), times);
+    };
+
+    let mut gateway = setup().start();
+    say(&Client::legacy(&gateway), "over HTTP");
+    assert!(gateway.stop().success());
+    check_left(2);
+
+    let mut client = setup().start_stdio();
+    client.initialize("2025-11-25", &json!({}));
+    client.request("tools/call", &json!({"name": "s__echo", "arguments": {"text": "on pipes"}}));
+    client.close();
+    assert!(client.gateway.wait().success());
+    check_left(4);
 }

@@ -1,5 +1,9 @@
 //! The gateway on its own standard input and output, as a desktop program starts it.
 
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::{Era, Setup, StdioClient, Upstream, eventually, processes};
@@ -245,4 +249,29 @@ fn beyond_a_thousand_requests_under_way_further_ones_are_refused_until_one_ends(
         let answer = client.request("ping", &json!({}));
         (answer["result"] == json!({})).then_some(())
     });
+}
+
+#[test]
+fn a_client_that_has_stopped_reading_does_not_keep_it() {
+    let (mut gateway, mut input, _unread) =
+        Setup::new().server("s", scripted(&[Era::Legacy.word()])).start_on_pipes();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let sending = thread::spawn(move || {
+        for id in 0..20_000 {
+            let ping = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+            if input.write_all(ping.as_bytes()).is_err() {
+                return;
+            }
+            counted.store(id, Ordering::Relaxed);
+        }
+    });
+    let mut before = 0;
+    eventually("it takes no more", || {
+        let now = sent.load(Ordering::Relaxed);
+        // More than can be under way.
+        (now > 2048 && now == std::mem::replace(&mut before, now)).then_some(())
+    });
+    assert!(gateway.stop().success());
+    sending.join().unwrap();
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -139,6 +139,12 @@ impl Setup {
 
     /// Starts it for one client on its standard input and output.
     pub fn start_stdio(self) -> StdioClient {
+        let (gateway, input, output) = self.start_on_pipes();
+        StdioClient::over(gateway, input, output)
+    }
+
+    /// The same without the client.
+    pub fn start_on_pipes(self) -> (Gateway, ChildStdin, ChildStdout) {
         let mut child = self
             .command(&["--transport", "stdio"])
             .stdin(Stdio::piped())
@@ -147,8 +153,7 @@ impl Setup {
             .unwrap();
         let log = Log::collect(child.stderr.take().unwrap());
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let gateway = Gateway { child, log, address: String::new(), home: self.home };
-        StdioClient::over(gateway, input, output)
+        (Gateway { child, log, address: String::new(), home: self.home }, input, output)
     }
 
     fn command(&self, how: &[&str]) -> Command {

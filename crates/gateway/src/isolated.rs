@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use toolgate_client::{News, Question, Reply, Server, What};
@@ -35,6 +36,8 @@ pub struct Isolated {
     servers: Mutex<HashMap<(Arc<str>, Owner), Own>>,
     subscriptions: Arc<Subscriptions>,
     capacity: usize,
+    /// Where they are looked after: not where their clients are, whose threads end before a server has been let go.
+    backstage: Handle,
 }
 
 /// Whose server it is.
@@ -64,9 +67,10 @@ struct Own {
 pub struct TooMany(usize);
 
 impl Isolated {
-    /// No servers yet, whose clients hear of changes as `subscriptions` says.
+    /// No servers yet, whose clients hear of changes as `subscriptions` says. They will be looked after on this runtime.
     pub fn new(subscriptions: Arc<Subscriptions>) -> Isolated {
-        Isolated { servers: Mutex::default(), subscriptions, capacity: CAPACITY }
+        let backstage = Handle::current();
+        Isolated { servers: Mutex::default(), subscriptions, capacity: CAPACITY, backstage }
     }
 
     /// The server of this client, started where there is none yet.
@@ -138,6 +142,7 @@ impl Isolated {
         };
         let silence = spec.idle_stop.unwrap_or(silence);
         let owner = Owner::of(client);
+        let _backstage = self.backstage.enter();
         let server = Server::start(spec, news);
         server.subscribe(self.subscriptions.watched(server.name(), Some(&owner)));
         if let Some(level) = &client.caller().log_level {

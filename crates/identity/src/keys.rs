@@ -39,6 +39,13 @@ pub struct KeyRecord {
     pub revoked: Option<u64>,
 }
 
+impl KeyRecord {
+    /// Whether the key opens anything at this time, in seconds since 1970.
+    pub fn is_valid_at(&self, now: u64) -> bool {
+        self.revoked.is_none() && self.expires.is_none_or(|end| now < end)
+    }
+}
+
 /// All keys, ready to be looked up.
 #[derive(Debug, Default)]
 pub struct Keys {

@@ -87,8 +87,8 @@ fn a_call_that_no_operator_decides_is_refused_in_time_and_says_that_it_waits() {
     assert_eq!(shop.orders("buy"), 0);
 }
 
-/// Asks the interface of operators.
-fn operators(gateway: &Gateway, method: &str, path: &str, body: &Value) -> Value {
+/// Asks the interface of operators, which opens with "sesame".
+pub(super) fn operators(gateway: &Gateway, method: &str, path: &str, body: &Value) -> Value {
     let headers = [("authorization", "Bearer sesame"), ("content-type", "application/json")];
     let path = format!("/admin/api/v1{path}");
     Connection::open(gateway.address()).exchange(method, &path, &headers, body.to_string().as_bytes()).json()

@@ -7,6 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use toolgate_identity::{KeyFile, NewKey};
 
+use super::approval::operators;
 use super::shop::Shop;
 use super::{caller, gateway, listed};
 
@@ -52,11 +53,12 @@ fn api_keys_open_the_gate() {
     let (expired, _) = create("carl", Some(2));
     keys.revoke(&record.id, 1).unwrap();
     let sections = format!(
-        "callers: {{anonymous: deny, keys_file: \"{}\"}}\npolicy: {{default: deny, rules: [\n\
+        "admin: {{listen: /admin, token_env: OPERATORS}}\n\
+         callers: {{anonymous: deny, keys_file: \"{}\"}}\npolicy: {{default: deny, rules: [\n\
          {{effect: allow, groups: [sales], tools: [buy]}}, {{effect: allow, callers: [anna], tools: [count]}}]}}\n",
         keys.path().display()
     );
-    let gateway = Setup::new().config(&shop.config("", &sections)).start();
+    let gateway = Setup::new().config(&shop.config("", &sections)).variable("OPERATORS", "sesame").start();
 
     let bearer = |key: &str| format!("Bearer {key}");
     for era in Era::BOTH {
@@ -75,6 +77,11 @@ fn api_keys_open_the_gate() {
     check_refused(&gateway, &[("authorization", "Basic YTpi")], "invalid_request");
     // A wrong credential is not passed over for a right one.
     check_refused(&gateway, &[("authorization", &bearer(&unknown)), ("x-api-key", anna.reveal())], "exist");
+    // A key that opens nothing puts nobody into groups either.
+    for (caller, groups) in [("anna", json!(["sales"])), ("ben", json!([])), ("carl", json!([]))] {
+        let told = operators(&gateway, "GET", &format!("/quotas?caller={caller}"), &json!(null));
+        assert_eq!(told["groups"], groups, "{told}");
+    }
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn what_becomes_of_the_call_of_a_handler_is_on_record_with_its_price() {
             .collect();
         let expected = [
             ("w__buy", Status::Ok, None, 250_000),
-            ("w__fail", Status::ToolError, None, 250_000),
+            ("w__fail", Status::ToolError, None, 0),
             ("w__buy", Status::Denied, Some(-32602), 0),
             ("w__wait", Status::Timeout, Some(-32004), 0),
             ("w__told", Status::Cancelled, None, 0),

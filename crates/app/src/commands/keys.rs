@@ -155,10 +155,10 @@ fn shown(key: &KeyRecord, now: u64) -> Value {
 }
 
 fn state(key: &KeyRecord, now: u64) -> &'static str {
-    match (key.revoked, key.expires) {
-        (Some(_), _) => "revoked",
-        (None, Some(end)) if now >= end => "expired",
-        _ => "valid",
+    match key.revoked {
+        _ if key.is_valid_at(now) => "valid",
+        Some(_) => "revoked",
+        None => "expired",
     }
 }
 

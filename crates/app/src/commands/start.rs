@@ -115,7 +115,7 @@ pub(crate) fn run(args: &StartArgs) -> ExitCode {
     }
 }
 
-/// Where servers, the ledger and operators are looked after. Clients over HTTP are served by threads of their own.
+/// Where servers, the ledger and operators are looked after. Clients are served by threads of their own.
 fn backstage() -> std::io::Result<Runtime> {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     Builder::new_multi_thread().worker_threads(processors.div_ceil(2)).enable_all().build()

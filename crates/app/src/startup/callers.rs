@@ -156,8 +156,7 @@ impl Authenticate for Door {
         if let Some(principal) = only_address.and_then(|address| self.remembered(address)) {
             return Ok(principal);
         }
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        match self.authenticator.authenticate(&presented, now) {
+        match self.authenticator.authenticate(&presented, seconds_since_1970()) {
             Ok(caller) => {
                 let principal = self.principal(caller);
                 if let Some(address) = only_address {
@@ -182,10 +181,15 @@ impl Authenticate for Door {
         let mut groups = self.known.get(caller).cloned().unwrap_or_default();
         // A file that cannot be read gives nobody a key, so it gives nobody groups either.
         let keys = self.keys_file.as_ref().and_then(|file| file.list().ok()).unwrap_or_default();
-        let valid = keys.into_iter().filter(|key| key.caller == caller && key.revoked.is_none());
+        let now = seconds_since_1970();
+        let valid = keys.into_iter().filter(|key| key.caller == caller && key.is_valid_at(now));
         groups.extend(valid.flat_map(|key| key.groups));
         groups.sort_unstable();
         groups.dedup();
         groups
     }
+}
+
+fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -90,7 +90,12 @@ async fn read(
                 if line.iter().all(u8::is_ascii_whitespace) {
                     continue;
                 }
-                take(conversation, requests, Bytes::from(line)).await;
+                tokio::select! {
+                    biased;
+                    () = take(conversation, requests, Bytes::from(line)) => {}
+                    // Whoever does not read what it is told does not keep the gateway.
+                    () = &mut stopping => return,
+                }
             }
             Ok(Line::TooLong(limit)) => {
                 let what = format!("a line is longer than {limit} bytes");

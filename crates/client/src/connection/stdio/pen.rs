@@ -75,7 +75,8 @@ impl Pen {
         (pen, patience)
     }
 
-    /// Writes after all who are ready on this thread have had their turn, so that what they say goes out with it.
+    /// Writes after all who are ready on this thread have had their turn, so that what they say goes out with it, or as soon
+    /// as there is enough of it.
     pub(crate) async fn write_soon(&self) {
         if self.company.fetch_add(1, Ordering::Relaxed) + 1 >= COMPANY {
             return self.write();
