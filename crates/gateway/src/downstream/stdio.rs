@@ -9,11 +9,12 @@ use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use toolgate_client::turn::let_others_go_first;
 use toolgate_protocol::message::{MetaField, Unreadable};
 use toolgate_protocol::{Code, Era, ErrorReply, Kind, Message, Method, Version, text};
 
+use crate::downstream::connection::LOOK;
 use crate::downstream::{admit, batch};
 use crate::gateway::Gateway;
 use crate::pipeline::{self, Outcome};
@@ -56,6 +57,7 @@ pub async fn serve(
     gateway.stdio.store(Some(Arc::clone(&session)));
     let (out, outgoing) = mpsc::channel(OUT);
     let writer = tokio::spawn(write(outgoing, Arc::clone(&session), output));
+    let _clock = AbortOnDropHandle::new(tokio::spawn(keep_a_clock()));
     let conversation =
         Arc::new(Conversation { gateway, principal, session, modern: Inflight::default(), out });
     let requests = TaskTracker::new();
@@ -72,6 +74,15 @@ pub async fn serve(
     // The writer ends when nobody can send to it any more; a request that was given up may still hold it for a moment.
     let _ = tokio::time::timeout(LAST_WORDS, writer).await;
     ended
+}
+
+/// Keeps a clock that is nearer than those of the calls, as connections over HTTP have one: to set one that is nearer than all
+/// others is a system call, and where calls come and go together, each of theirs would be that.
+async fn keep_a_clock() {
+    let mut look = tokio::time::interval(LOOK);
+    loop {
+        look.tick().await;
+    }
 }
 
 async fn read(

@@ -17,8 +17,6 @@ use crate::turn::let_others_go_first;
 
 /// How much is gathered before it is written, if more is waiting.
 const GATHERED: usize = 32 * 1024;
-/// How many messages are gathered while others are about to speak: the child shall not be idle until the last of many has.
-const COMPANY: usize = 16;
 
 /// Writes what waits in the queue of a connection.
 #[derive(Debug)]
@@ -29,8 +27,6 @@ pub(crate) struct Pen {
     wishes: AtomicUsize,
     /// Whether somebody will write in a moment.
     is_due: AtomicBool,
-    /// How many have put something in since it was written last.
-    company: AtomicUsize,
     is_full: Notify,
     ending: Arc<Ending>,
 }
@@ -59,7 +55,6 @@ impl Pen {
             desk: Mutex::new(Some(desk)),
             wishes: AtomicUsize::new(0),
             is_due: AtomicBool::new(false),
-            company: AtomicUsize::new(0),
             is_full: Notify::new(),
             ending,
         });
@@ -75,12 +70,8 @@ impl Pen {
         (pen, patience)
     }
 
-    /// Writes after all who are ready on this thread have had their turn, so that what they say goes out with it, or as soon
-    /// as there is enough of it.
+    /// Writes after all who are ready on this thread have had their turn, so that what they say goes out with it.
     pub(crate) async fn write_soon(&self) {
-        if self.company.fetch_add(1, Ordering::Relaxed) + 1 >= COMPANY {
-            return self.write();
-        }
         if self.is_due.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -91,7 +82,6 @@ impl Pen {
 
     /// Writes what waits, unless somebody else is at it, who will then write it all.
     pub(crate) fn write(&self) {
-        self.company.store(0, Ordering::Relaxed);
         self.wishes.fetch_add(1, Ordering::Relaxed);
         loop {
             // Between this fence and the next one: either we find the desk free, or its holder finds our wish.
