@@ -1,6 +1,7 @@
 //! `toolgate`, the one binary.
 
 mod alerts;
+mod allocator;
 mod ask;
 mod cli;
 mod commands;
@@ -20,7 +21,7 @@ use clap::Parser;
 use crate::output::Output;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse_from(cli::seed_spellings(std::env::args_os()));

@@ -32,7 +32,7 @@ TICK: Final = 0.004
 """How long a call may keep the leader, in seconds; up to twice that if it begins just after a tick."""
 QUIET_TICKS: Final = 64
 """After how many ticks in which nothing was read the supervisor goes to sleep. Waking it costs as much as several calls."""
-COMPANY: Final = 0.00003
+COMPANY: Final = 0.00002
 """How long an answer may wait for others to be written with it, in seconds."""
 
 Short = tuple[Tool, list[Any]]
