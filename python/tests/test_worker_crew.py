@@ -3,14 +3,15 @@
 import json
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from toolgate.declaration import Declaration
 from toolgate.registry import Registry
-from toolgate.tool import Tool
+from toolgate.tool import Pace, Tool
 from toolgate.worker.crew import QUIET_TICKS, Crew
 from toolgate.worker.server import Server
 from toolgate.worker.streams import Output
@@ -126,25 +127,31 @@ def test_a_call_in_short_is_known_or_in_hand_until_it_was_answered(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     crew, server = bench.crew, bench.server
-    post, send = server.output.post, server.output.send
-    known: list[int] = []
+    post, send = crew._post, server.output.send
+    tool = bench.registry.get(name)
+    assert tool is not None
+    known: list[set[int]] = []
 
-    def taken_out(line: bytes) -> None:
-        # As the supervisor does, in the moment in which the answer is about to go out.
-        crew.let_go()
-        known.append(len(server.calls))
-        post(line)
+    def taken_out(then: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        def answering(line: bytes) -> None:
+            # As the supervisor does, in the moment in which the answer is about to go out.
+            crew.let_go()
+            known.append(set(server.calls))
+            then(line)
 
-    monkeypatch.setattr(crew, "_post", taken_out)
-    monkeypatch.setattr(server.output, "send", taken_out)
+        return answering
+
+    monkeypatch.setattr(crew, "_post", taken_out(post))
+    monkeypatch.setattr(server.output, "send", taken_out(send))
     for number in range(8):
+        # As if none before had taken long.
+        tool.pace = Pace()
         bench.send_short(number, name, number=number)
         assert bench.answer() == number
-    monkeypatch.setattr(server.output, "send", send)
-    monkeypatch.setattr(crew, "_post", post)
-    # Whoever answers it now was not there before, and finds nothing of the others.
-    bench.send(100, "quick", number=1)
-    assert bench.answer() == 100
-    assert known == [1] * 8
-    assert server.calls == {}
-    assert crew._known == {}
+        assert number in known.pop()
+        assert not known
+    # Those who answer have still to put things in order.
+    deadline = time.monotonic() + 20
+    while server.calls or crew._known:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
