@@ -3,6 +3,8 @@
 
     benches/ledger.py --load mcp-load --fixture mcp-fixture --gateway target/release/toolgate
 
+With `--rules 10000` what so many rules cost, each for a caller of its own, against two, with the ledger in both.
+
 `mcp-load` is any load generator with its options (`http URL --era E --concurrency C --duration S --tool NAME`), `mcp-fixture` any
 MCP server with a tool `echo` (`--http HOST:PORT --sessions`, or `--stdio`). Both gateways run all the time and take turns. Their
 processor time is read from the kernel, in nanoseconds, from before the load until nothing moves any more: what the ledger does
@@ -37,6 +39,7 @@ def main() -> None:
     parser.add_argument("--load", required=True)
     parser.add_argument("--fixture", required=True)
     parser.add_argument("--gateway", required=True)
+    parser.add_argument("--rules", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=0.5)
     options = parser.parse_args()
@@ -51,7 +54,7 @@ def main() -> None:
                 if kind == "stdio":
                     server = {"command": str(Path(options.fixture).absolute()), "args": ["--stdio"]}
                 for variant in ("off", "on"):
-                    gateways[kind, variant] = start(options.gateway, Path(name) / f"{kind}-{variant}", server, variant)
+                    gateways[kind, variant] = start(options, Path(name) / f"{kind}-{variant}", server, variant)
                     running.append(gateways[kind, variant][0])
             time.sleep(1.5)
             compare(options, gateways)
@@ -92,21 +95,29 @@ def middle(ratios: list[float]) -> str:
     return f"{median:.3f} ({low:.2f}-{high:.2f})"
 
 
-def start(gateway: str, folder: Path, server: dict, variant: str) -> tuple[subprocess.Popen, str]:
+def start(options: argparse.Namespace, folder: Path, server: dict, variant: str) -> tuple[subprocess.Popen, str]:
     """Start a gateway before one server."""
     folder.mkdir()
     port = free_port()
     config = {
         "listen": {"transport": "http", "host": "127.0.0.1", "port": port},
         "state_dir": str(folder / "state"),
-        "ledger": {"enabled": variant == "on"},
         "servers": {"f": server},
-        **({"policy": {"default": "deny", "rules": RULES}} if variant == "on" else {}),
+        **ruled(options.rules if variant == "on" else 0, is_on=variant == "on" or options.rules > 0),
     }
     path = folder / "toolgate.yaml"
     path.write_text(json.dumps(config))
-    command = [gateway, "start", "--log-level", "error", "--config", str(path)]
+    command = [options.gateway, "start", "--log-level", "error", "--config", str(path)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL), f"http://127.0.0.1:{port}/mcp"
+
+
+def ruled(more: int, *, is_on: bool) -> dict:
+    """Write the part of a configuration that is compared."""
+    if not is_on:
+        return {"ledger": {"enabled": False}}
+    own = [{"id": f"r{n}", "effect": "allow", "callers": [f"caller-{n}"], "tools": [f"tool_{n}_*"]} for n in range(more)]
+    known = {f"caller-{n}": {"groups": [f"group-{n % 100}"]} for n in range(more)}
+    return {"policy": {"default": "deny", "rules": RULES + own}, "callers": {"known": known}}
 
 
 def load(options: argparse.Namespace, url: str, cell: tuple[str, int, str]) -> dict:
