@@ -70,8 +70,11 @@ class Bench:
         assert tool is not None
         os.write(self.requests, json.dumps([request_id, name, arguments, tool.mark]).encode() + b"\n")
 
+    def message(self) -> Any:
+        return json.loads(os.read(self.answers, 65536))
+
     def answer(self) -> Any:
-        return json.loads(os.read(self.answers, 65536))["id"]
+        return self.message()["id"]
 
 
 @pytest.fixture
@@ -120,6 +123,24 @@ def test_a_thread_that_stumbles_costs_only_its_message(bench: Bench) -> None:
         bench.send(100 + number, "quick", number=number)
         bench.send(number, "quick", number=number)
         assert bench.answer() == number
+
+
+def test_a_call_in_short_of_a_handler_in_doubt_is_run_aside(bench: Bench) -> None:
+    tool = bench.registry.get("quick")
+    assert tool is not None
+    bench.send_short(1, "quick", number=1)
+    assert bench.answer() == 1
+    leader = bench.crew._leader
+    tool.pace.was_slow()
+    bench.send_short(2, "quick", number=2)
+    assert bench.answer() == 2
+    assert bench.crew._leader == leader + 1
+
+
+def test_a_call_in_short_is_refused_once_the_worker_is_closed(bench: Bench) -> None:
+    bench.server.close()
+    bench.send_short(1, "quick", number=1)
+    assert bench.message()["error"]["data"]["retryable"] is True
 
 
 @pytest.mark.parametrize("name", ["quick", "failing"])

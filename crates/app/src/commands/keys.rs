@@ -1,7 +1,7 @@
 //! `toolgate keys …`: API keys of callers. A running gateway notices within seconds.
 
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use toolgate_identity::{KeyFile, KeyFileError, KeyRecord, NewKey};
 
 use crate::cli::ConfigArgs;
+use crate::clock::seconds_since_1970;
 use crate::failure::{Failure, FailureKind};
 use crate::output::{Cell, Output, Paint};
 use crate::startup::{callers, files};
@@ -72,7 +73,7 @@ fn create(args: &CreateArgs, output: &Output) -> Result<(), Failure> {
         files::make_state_dir(folder)
             .map_err(|error| Failure::failed(format!("{} cannot be made: {error}", folder.display())))?;
     }
-    let now = now();
+    let now = seconds_since_1970();
     let expires = args.expires.map(|after| now.saturating_add(after.as_secs()));
     let new = NewKey { caller: args.caller.clone(), groups: args.group.clone(), expires };
     let (key, record) = file.create(new, now).map_err(failure)?;
@@ -92,7 +93,7 @@ fn create(args: &CreateArgs, output: &Output) -> Result<(), Failure> {
 
 fn list(args: &ListArgs, output: &Output) -> Result<(), Failure> {
     let keys = file(&args.config)?.list().map_err(failure)?;
-    let now = now();
+    let now = seconds_since_1970();
     if output.json {
         output.value(&json!({"keys": keys.iter().map(|key| shown(key, now)).collect::<Vec<_>>()}));
         return Ok(());
@@ -123,9 +124,9 @@ fn revoke(args: &RevokeArgs, output: &Output) -> Result<(), Failure> {
     if !file.path().exists() {
         return Err(failure(KeyFileError::NoSuchKey(args.id.clone())));
     }
-    let record = file.revoke(&args.id, now()).map_err(failure)?;
+    let record = file.revoke(&args.id, seconds_since_1970()).map_err(failure)?;
     if output.json {
-        output.value(&shown(&record, now()));
+        output.value(&shown(&record, seconds_since_1970()));
     } else {
         output.line(&format!("the key {} of {} is revoked", record.id, record.caller));
     }
@@ -165,10 +166,6 @@ fn state(key: &KeyRecord, now: u64) -> &'static str {
 fn day(seconds: Option<u64>) -> String {
     let moment = seconds.and_then(|seconds| Timestamp::from_second(i64::try_from(seconds).ok()?).ok());
     moment.map_or_else(|| "-".to_owned(), |moment| moment.strftime("%Y-%m-%d").to_string())
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn failure(error: KeyFileError) -> Failure {

@@ -5,7 +5,6 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
@@ -19,6 +18,7 @@ use toolgate_identity::{
     Anonymous, Authenticator, Caller, IssuerSettings, Jwks, KeyFile, Presented, Settings,
 };
 
+use crate::clock::seconds_since_1970;
 use crate::startup::StartError;
 use crate::startup::fresh_keys::{self, Upkeep};
 
@@ -188,8 +188,4 @@ impl Authenticate for Door {
         groups.dedup();
         groups
     }
-}
-
-fn seconds_since_1970() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

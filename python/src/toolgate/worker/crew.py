@@ -228,7 +228,7 @@ class Crew:
             return self._lost_lead_over(tool)
         members, meta = written
         self._post(messages.result(entry[0], members, meta, False) if meta else messages.answer(entry[0], members))
-        # Not before: while it is in there, the end of the worker waits for it.
+        # Not before: the end of the worker waits for what is in there. Not in `_answered`: that would cost each of them.
         try:
             inline.pop()
         except IndexError:
